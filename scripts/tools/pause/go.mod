@@ -1,0 +1,3 @@
+module trainyard/tools/pause
+
+go 1.26.0

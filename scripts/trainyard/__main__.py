@@ -1,0 +1,5 @@
+"""Run the command line as ``python -m trainyard``."""
+
+from trainyard.cli import main
+
+main()

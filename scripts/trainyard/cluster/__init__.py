@@ -1,0 +1,1 @@
+"""Clusters to run charts on: one interface, three providers."""

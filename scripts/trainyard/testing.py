@@ -1,0 +1,66 @@
+"""All checks of the tree in one call: linters first, then the tests."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from trainyard import paths, tools
+from trainyard.cluster.choice import VARIABLE, choose, wanted
+from trainyard.console import Stages, say
+from trainyard.process import run
+
+STATIC_SUITES = ("tests/unit", "tests/render")
+
+
+def run_all(*, static: bool) -> int:
+    """Run the linters and pytest; give 0 when all passed, else the first failing status.
+
+    With ``static`` only what needs no cluster runs. Otherwise the cluster is started
+    where it does not run yet, unless the user said that there is none.
+    """
+    for argv in _linters():
+        say(f"$ {' '.join(argv)}")
+        status = _call(argv, {})
+        if status != 0:
+            return status
+    suites = STATIC_SUITES if static else ("tests",)
+    if not static and wanted() != "none":
+        choose().up(Stages())
+    paths.BUILD.mkdir(exist_ok=True)
+    report = paths.BUILD / ("junit-static.xml" if static else "junit.xml")
+    environment = {"TRAINYARD_HELM": str(tools.helm())}
+    if wanted() == "none":
+        say(f"{VARIABLE}=none: the tests that need a cluster are skipped and counted.")
+    return _call([sys.executable, "-m", "pytest", f"--junitxml={report}", *suites], environment)
+
+
+def _linters() -> list[list[str]]:
+    python = [sys.executable, "-m"]
+    return [
+        [*python, "ruff", "check", "."],
+        [*python, "ruff", "format", "--check", "."],
+        [*python, "mypy"],
+        ["shellcheck", *_shell_scripts()],
+    ]
+
+
+def _shell_scripts() -> list[str]:
+    """Give every tracked file that a shell runs."""
+    tracked = run(["git", "ls-files"], cwd=paths.ROOT).stdout.split("\n")
+    found = []
+    for name in filter(None, tracked):
+        path = paths.ROOT / name
+        if path.is_file() and not path.is_symlink():
+            with path.open("rb") as stream:
+                if stream.readline(64).startswith((b"#!/bin/sh", b"#!/usr/bin/env bash")):
+                    found.append(name)
+    return found
+
+
+def _call(argv: list[str], extra: dict[str, str]) -> int:
+    # The linters lie beside the interpreter that runs this.
+    beside = str(Path(sys.executable).parent)
+    search = os.pathsep.join([beside, os.environ.get("PATH", os.defpath)])
+    child = {**os.environ, **extra, "PATH": search}
+    return subprocess.run(argv, cwd=paths.ROOT, env=child, check=False).returncode

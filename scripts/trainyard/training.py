@@ -1,0 +1,162 @@
+"""Follow one tf-cluster release: its progress, its end, and what every pod did."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from trainyard.errors import TrainyardError
+from trainyard.kube import Kubectl, Object, condition, environment
+from trainyard.waiting import wait_for
+
+INSTANCE = "app.kubernetes.io/instance"
+ROLE = "app.kubernetes.io/component"
+
+PROGRESS = re.compile(
+    r"^step=(?P<step>\d+) of=(?P<of>\d+) loss=(?P<loss>\S+) accuracy=(?P<accuracy>\S+) "
+    r"examples_per_s=(?P<rate>\S+)"
+)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One progress line of the sample program."""
+
+    step: int
+    of: int
+    loss: float
+    accuracy: float
+    examples_per_s: float
+
+    @staticmethod
+    def read(line: str) -> "Progress | None":
+        """Read a line of the program's output; nothing where it is another one."""
+        found = PROGRESS.match(line)
+        if not found:
+            return None
+        return Progress(
+            int(found["step"]),
+            int(found["of"]),
+            float(found["loss"]),
+            float(found["accuracy"]),
+            float(found["rate"]),
+        )
+
+
+class Release:
+    """A tf-cluster release that was installed into a namespace."""
+
+    def __init__(self, kubectl: Kubectl, name: str) -> None:
+        self.kubectl = kubectl
+        self.name = name
+
+    def jobs(self) -> dict[str, Object]:
+        """Give the release's Jobs by role."""
+        found = self.kubectl.list("jobs", f"--selector={INSTANCE}={self.name}")
+        return {job["metadata"]["labels"][ROLE]: job for job in found}
+
+    def pods(self, role: str = "") -> list[Object]:
+        """Give the release's pods, of one role or of all; not those of ``helm test``."""
+        selector = f"{INSTANCE}={self.name}"
+        selector += f",{ROLE}={role}" if role else f",{ROLE} in (chief,worker,ps)"
+        return self.kubectl.list("pods", f"--selector={selector}")
+
+    def job(self, role: str) -> Object:
+        """Give the Job of one role."""
+        jobs = self.jobs()
+        if role not in jobs:
+            raise TrainyardError(f"Release {self.name} has no Job of the role {role}.")
+        return jobs[role]
+
+    def outcome(self, role: str = "chief") -> str:
+        """Give how the role's Job ended: ``Complete``, ``Failed``, or nothing while it runs."""
+        job = self.job(role)
+        return next((end for end in ("Complete", "Failed") if condition(job, end) == "True"), "")
+
+    def wait_for_end(self, role: str = "chief", *, timeout: float) -> str:
+        """Wait until the role's Job ends, and give how."""
+        return wait_for(
+            lambda: self.outcome(role),
+            f"the {role} Job of release {self.name} to end",
+            timeout=timeout,
+            every=0.5,
+        )
+
+    def wait_until_freed(self, *, timeout: float) -> None:
+        """Wait until no pod of the release runs or will run."""
+
+        def freed() -> bool:
+            phases = {pod["status"].get("phase") for pod in self.pods()}
+            return phases <= {"Succeeded", "Failed"}
+
+        wait_for(freed, f"all pods of release {self.name} to end", timeout=timeout, every=0.5)
+
+    def running_pod(self, role: str) -> str:
+        """Give the name of a running pod of the role; empty where there is none."""
+        for pod in self.pods(role):
+            ending = pod["metadata"].get("deletionTimestamp")
+            if pod["status"].get("phase") == "Running" and not ending:
+                return str(pod["metadata"]["name"])
+        return ""
+
+    def follow(self, role: str = "chief") -> Iterator[str]:
+        """Give the log lines of the role's pods as they come, until the role's Job ends.
+
+        A pod that takes another's place is followed from its own beginning.
+        """
+        followed: set[str] = set()
+        while True:
+            ended = self.outcome(role)
+            for pod in sorted(
+                self.pods(role), key=lambda p: str(p["metadata"]["creationTimestamp"])
+            ):
+                name = pod["metadata"]["name"]
+                if name in followed or pod["status"].get("phase") == "Pending":
+                    continue
+                followed.add(name)
+                yield from self._stream(name)
+            if ended:
+                return
+            wait_for(
+                lambda: self.outcome(role) or self._new_pod(role, followed),
+                f"the {role} of release {self.name} to start or to end",
+                timeout=600,
+                every=0.3,
+            )
+
+    def _new_pod(self, role: str, known: set[str]) -> bool:
+        return any(
+            pod["metadata"]["name"] not in known and pod["status"].get("phase") != "Pending"
+            for pod in self.pods(role)
+        )
+
+    def _stream(self, pod: str) -> Iterator[str]:
+        with subprocess.Popen(
+            self.kubectl.argv("logs", "--follow", pod),
+            env=environment(self.kubectl.kubeconfig),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+        ) as process:
+            assert process.stdout is not None
+            try:
+                for line in process.stdout:
+                    yield line.rstrip("\n")
+            finally:
+                process.terminate()
+
+
+def ended_at(pod: Object) -> datetime:
+    """Give the moment at which the last container of a pod ended."""
+    status = pod["status"]
+    statuses = [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]
+    moments = [
+        datetime.fromisoformat(state["state"]["terminated"]["finishedAt"])
+        for state in statuses
+        if "terminated" in state["state"]
+    ]
+    if not moments:
+        raise TrainyardError(f"Pod {pod['metadata']['name']} has no container that ended.")
+    return max(moments)
