@@ -32,8 +32,9 @@ PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_opt
 def up(as_json: Json = False) -> None:
     """Start the cluster and wait until it answers DNS.
 
-    TRAINYARD_CLUSTER chooses which cluster. node: the embedded Kubernetes (Linux, root). kind: needs Docker or Podman.
-    kubeconfig:CONTEXT: a cluster of your own. Unset: kind where an engine answers, else node.
+    TRAINYARD_CLUSTER chooses which cluster. node: the embedded Kubernetes (Linux, root).
+    kind: needs Docker or Podman. kubeconfig:CONTEXT: a cluster of your own. Unset: kind
+    where an engine answers, else node.
     """
     stages = Stages()
     choose().up(stages)

@@ -1,5 +1,6 @@
 """The process that holds the node's namespaces: start it, find it again, enter it, end it."""
 
+import contextlib
 import json
 import os
 import signal
@@ -80,14 +81,27 @@ class Holder:
         """End the node: the kernel ends all its processes with the first one."""
         if not self.alive:
             return
+        inner = self.inner
         os.kill(self.pid, signal.SIGKILL)
-        wait_for(lambda: not self.alive, "the node's processes to end", timeout=END_TIMEOUT_S)
+        wait_for(
+            lambda: not self.alive and birth(inner) is None,
+            "the node's processes to end",
+            timeout=END_TIMEOUT_S,
+        )
 
 
-def spawn(plan: Path, log: Path, listener: int, controllers_added: list[str]) -> Holder:
-    """Start the node's first process in namespaces of its own.
+GO = b"go\n"
+"""What the node's first process waits to read before it does anything."""
 
-    ``plan`` is the file it reads, ``listener`` the descriptor of the socket it inherits.
+
+def spawn(
+    record: Path, plan: Path, log: Path, listener: int, controllers_added: list[str]
+) -> Holder:
+    """Start the node's first process in namespaces of its own, and keep a record of it.
+
+    ``plan`` is the file it reads, ``listener`` the descriptor of the socket it inherits. It
+    waits until ``record`` is written, and ends when this process ends before: so there is
+    never a node that nobody knows of.
     """
     argv = [
         system.which("unshare") or "unshare",
@@ -99,7 +113,7 @@ def spawn(plan: Path, log: Path, listener: int, controllers_added: list[str]) ->
     with log.open("ab") as stream:
         process = subprocess.Popen(
             argv,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=stream,
             stderr=subprocess.STDOUT,
             cwd="/",
@@ -111,8 +125,15 @@ def spawn(plan: Path, log: Path, listener: int, controllers_added: list[str]) ->
         raise RuntimeError("a child that was not waited for must have an entry in /proc")
     holder = Holder(process.pid, born, controllers_added)
     wait_for(
-        lambda: holder.inner or not holder.alive, "the node's first process", timeout=10, every=0.01
+        lambda: holder.inner or not holder.alive,
+        "the node's first process",
+        timeout=10,
+        every=0.01,
     )
+    holder.save(record)
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError), process.stdin as gate:
+        gate.write(GO)
     return holder
 
 

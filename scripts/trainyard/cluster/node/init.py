@@ -16,6 +16,7 @@ import urllib.request
 from pathlib import Path
 
 from trainyard.cluster.node import layout
+from trainyard.cluster.node.holder import GO
 from trainyard.cluster.node.layout import INSIDE, STATE
 from trainyard.cluster.node.settings import Component, Plan
 
@@ -27,6 +28,8 @@ API_POLL_S = 0.05
 
 def main() -> None:
     """Run the node until it is told to end."""
+    if sys.stdin.buffer.readline() != GO:
+        sys.exit("The command that started this node ended before it was recorded.")
     plan = Plan.load(Path(sys.argv[1]))
     set_up_mounts(plan)
     set_up_network()

@@ -5,12 +5,13 @@ is bound to ``/run/trainyard/node``, so that no path depends on where the cache 
 socket paths stay short (``sun_path`` holds 108 bytes).
 """
 
+import hashlib
 from pathlib import Path
 
 from trainyard import paths
 
 NAME = "trainyard"
-"""The node's name, its host name, and the name of its cgroup in each hierarchy."""
+"""The node's name and its host name."""
 
 NODE_ADDRESS = "10.199.0.2"
 """The node's address: on a bridge inside its own network namespace, never on the host."""
@@ -33,6 +34,11 @@ CONTAINERD_SOCKET = INSIDE / "containerd" / "containerd.sock"
 def outside() -> Path:
     """Give the node's state folder as the host sees it."""
     return paths.cache() / "node"
+
+
+def cgroup() -> str:
+    """Give the name of the node's cgroup in each hierarchy: one for each state folder."""
+    return f"trainyard-{hashlib.sha256(str(outside()).encode()).hexdigest()[:8]}"
 
 
 KEPT = ("containerd",)

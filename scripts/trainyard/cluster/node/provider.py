@@ -67,13 +67,12 @@ class NodeCluster:
                 return
             if holder:
                 say("Removing what an earlier node left; its images stay.")
-                self._clear(holder)
+            self._end(holder)
             try:
                 self._start(stages)
             except BaseException:
                 # Also on ctrl-C: a half-started node is of no use, but its logs are.
-                if holder := Holder.load(self._record):
-                    self._end(holder)
+                self._end(Holder.load(self._record))
                 raise
 
     def down(self, *, images: bool = False) -> None:
@@ -82,10 +81,8 @@ class NodeCluster:
             return
         refuse_where_it_cannot_run()
         with self._lock():
-            if holder := Holder.load(self._record):
-                self._clear(holder)
-            if images:
-                self._wipe(keep=())
+            self._end(Holder.load(self._record))
+            self._wipe(keep=() if images else layout.KEPT)
 
     def status(self) -> Status:
         """Say whether the node runs."""
@@ -151,11 +148,9 @@ class NodeCluster:
                 state=str(self._state),
             )
             plan.dump(self._state / "plan.json")
-            added = Cgroups(layout.NAME).create()
+            added = Cgroups(layout.cgroup()).create()
             log = self._state / "logs" / "init.log"
-            holder = spawn(self._state / "plan.json", log, listener.fileno(), added)
-        holder.save(self._record)
-        return holder
+            return spawn(self._record, self._state / "plan.json", log, listener.fileno(), added)
 
     def _await(self, holder: Holder, condition: Callable[[], bool], what: str) -> None:
         """Wait for a part of the node; say why where it does not come."""
@@ -184,15 +179,12 @@ class NodeCluster:
                 write_archive(archive, reference, tools.build(build) / build.programs[0])
                 containerd.load(archive, reference)
 
-    def _clear(self, holder: Holder) -> None:
-        """End a node and remove all that it left but its images."""
-        self._end(holder)
-        self._wipe(keep=layout.KEPT)
-
-    def _end(self, holder: Holder) -> None:
-        holder.end()
-        Cgroups(layout.NAME).remove(holder.controllers_added)
-        self._record.unlink()
+    def _end(self, holder: Holder | None) -> None:
+        """End the node that is on record, if any, and remove its cgroups."""
+        if holder:
+            holder.end()
+        Cgroups(layout.cgroup()).remove(holder.controllers_added if holder else [])
+        self._record.unlink(missing_ok=True)
 
     def _wipe(self, keep: tuple[str, ...]) -> None:
         for path in self._state.iterdir():

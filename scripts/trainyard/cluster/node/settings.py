@@ -223,7 +223,7 @@ def _kubelet_config() -> dict[str, Any]:
         "tlsPrivateKeyFile": f"{PKI}/kubelet.key",
         "containerRuntimeEndpoint": f"unix://{layout.CONTAINERD_SOCKET}",
         "cgroupDriver": "cgroupfs",
-        "cgroupRoot": f"/{layout.NAME}",
+        "cgroupRoot": f"/{layout.cgroup()}",
         "enforceNodeAllocatable": [],
         "failCgroupV1": False,
         "failSwapOn": False,
