@@ -1,12 +1,12 @@
 """What a person sees while a command works: progress in a terminal, plain lines elsewhere."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 console = Console(stderr=True, highlight=False, soft_wrap=True)
 """Progress and messages; standard output is kept for results."""
@@ -33,21 +33,28 @@ class Stages:
         return round(time.monotonic() - self._started, 2)
 
     @contextmanager
-    def stage(self, name: str, doing: str) -> Iterator[None]:
-        """Time one stage, and show what it is ``doing``: a spinner, or a line when it ends."""
+    def stage(
+        self, name: str, doing: str, steps: int | None = None
+    ) -> Iterator[Callable[[], None]]:
+        """Time one stage, and show what it is ``doing``.
+
+        In a terminal that is a progress bar, elsewhere a line when it ends. Gives a function
+        to call after each of the ``steps``; without a number of them the bar only moves.
+        """
         start = time.monotonic()
         if console.is_terminal:
             with Progress(
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
+                BarColumn(bar_width=20),
                 TimeElapsedColumn(),
                 console=console,
                 transient=True,
             ) as progress:
-                progress.add_task(doing)
-                yield
+                task = progress.add_task(doing, total=steps)
+                yield lambda: progress.advance(task)
         else:
-            yield
+            yield lambda: None
         self.record(name, time.monotonic() - start)
         console.print(f"{self.seconds[name]:7.1f} s  {doing}", markup=False)
 

@@ -1,21 +1,16 @@
 """The main job, from nothing: train a real model on a real cluster, and prove it."""
 
 import json
-import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.progress import Progress as ProgressBar
 
-from trainyard import diagnosis, images, paths
-from trainyard.cluster.base import Cluster
+from trainyard import diagnosis, ground, images, paths
 from trainyard.cluster.choice import choose
-from trainyard.cluster.kubeconfig import KubeconfigCluster
 from trainyard.console import Stages, console, say
 from trainyard.errors import TrainyardError
-from trainyard.kube import Helm, Kubectl, pod_summary
+from trainyard.kube import Helm, Kubectl, Values, pod_summary
 from trainyard.training import INSTANCE, Progress, Release, ended_at
 
 NAMESPACE = "trainyard-demo"
@@ -23,35 +18,6 @@ RELEASE = "mnist"
 MIN_ACCURACY = 0.93
 FREED_TIMEOUT_S = 60
 CHART = paths.CHARTS / "tf-cluster"
-
-
-@dataclass
-class Beside:
-    """Something that is done in a thread of its own, and its time."""
-
-    work: Callable[[], None]
-    seconds: float = 0.0
-    _error: BaseException | None = None
-    _thread: threading.Thread = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Start it."""
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        start = time.monotonic()
-        try:
-            self.work()
-        except BaseException as error:  # It is raised again where the work is waited for.
-            self._error = error
-        self.seconds = time.monotonic() - start
-
-    def wait(self) -> None:
-        """Wait for its end; raises what it raised."""
-        self._thread.join()
-        if self._error:
-            raise self._error
 
 
 def run_demo() -> dict[str, object]:
@@ -63,7 +29,7 @@ def run_demo() -> dict[str, object]:
     """
     stages = Stages()
     cluster = choose()
-    values = _provide(cluster, stages)
+    values = ground.lay(cluster, images.TENSORFLOW, stages)
     kubectl = Kubectl(cluster.kubeconfig(), NAMESPACE)
     try:
         summary = _train(kubectl, stages, values)
@@ -78,31 +44,7 @@ def run_demo() -> dict[str, object]:
     return summary
 
 
-def _provide(cluster: Cluster, stages: Stages) -> list[str]:
-    """Bring the cluster up and the image onto it; give the values that name the image."""
-    if isinstance(cluster, KubeconfigCluster):
-        cluster.up(stages)
-        say("This cluster's nodes are out of reach, so that the public TensorFlow image is used.")
-        return []
-    image = images.TENSORFLOW
-    building = None
-    if not cluster.status().running or not cluster.has_image(image.reference):
-        building = Beside(lambda: images.Builder().build(image))
-    cluster.up(stages)
-    if building:
-        with stages.stage("image", "The TensorFlow image is built, beside the above"):
-            building.wait()
-        stages.record("image", building.seconds)
-        with stages.stage("load", "The TensorFlow image is on the cluster"):
-            images.provide(cluster, image)
-    return [
-        f"image.registry={images.REGISTRY}",
-        f"image.repository={image.repository}",
-        f"image.tag={image.tag}",
-    ]
-
-
-def _train(kubectl: Kubectl, stages: Stages, values: list[str]) -> dict[str, object]:
+def _train(kubectl: Kubectl, stages: Stages, values: Values) -> dict[str, object]:
     helm = Helm(kubectl.kubeconfig, NAMESPACE)
     release = Release(kubectl, RELEASE)
     with stages.stage("install", f"helm install {RELEASE} charts/tf-cluster"):

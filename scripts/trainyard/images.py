@@ -20,6 +20,7 @@ from trainyard.cluster.base import Cluster
 from trainyard.cluster.kind import engine as daemon_engine
 from trainyard.console import say
 from trainyard.errors import TrainyardError
+from trainyard.kube import Values
 from trainyard.process import run
 
 REGISTRY = "localhost"
@@ -65,6 +66,11 @@ class Image:
         return f"{REGISTRY}/{self.repository}:{self.tag}"
 
     @property
+    def values(self) -> Values:
+        """The chart values that name it."""
+        return {"image": {"registry": REGISTRY, "repository": self.repository, "tag": self.tag}}
+
+    @property
     def dockerfile(self) -> Path:
         """Its Dockerfile; the build context is the whole checkout."""
         return paths.IMAGES / self.name / "Dockerfile"
@@ -101,7 +107,7 @@ class Builder:
             argv += ["--file", image.dockerfile, "--build-arg", f"BASE_IMAGE={base}"]
             if self._engine == "buildah":
                 # The chroot isolation needs no privilege beyond root's on any machine.
-                argv += ["--isolation", "chroot"]
+                argv += ["--isolation", "chroot", "--layers"]
             if self._engine != "docker":
                 argv += ["--ignorefile", ignore, *mounts]
             argv.append(paths.ROOT)
@@ -168,16 +174,23 @@ class Builder:
             run(["buildah", "rm", container], check=False)
 
 
-def provide(cluster: Cluster, image: Image) -> None:
-    """See to it that the cluster's nodes have ``image``: build it and load it where needed."""
+def provide(cluster: Cluster, image: Image) -> Values:
+    """See to it that the cluster's nodes have ``image``: build it and load it where needed.
+
+    Gives the chart values that name it: none for a cluster whose nodes are out of reach,
+    which is to use the charts' public images.
+    """
+    if not cluster.takes_images:
+        return {}
     if cluster.has_image(image.reference):
-        return
+        return image.values
     builder = Builder()
     builder.build(image)
     with tempfile.TemporaryDirectory(prefix="trainyard-image-") as scratch:
         archive = Path(scratch) / "image.tar"
         builder.save(image, archive)
         cluster.load_image(archive, image.reference)
+    return image.values
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,9 @@ from trainyard.process import run
 
 Object = dict[str, Any]
 """A Kubernetes object as JSON gives it."""
+
+Values = Mapping[str, Any]
+"""What a values file holds."""
 
 
 def environment(kubeconfig: Path) -> dict[str, str]:
@@ -96,27 +99,38 @@ class Helm:
         self.namespace = namespace
 
     def run(
-        self, *arguments: str | Path, check: bool = True, timeout: float | None = 300
+        self,
+        *arguments: str | Path,
+        values: Values | None = None,
+        check: bool = True,
+        timeout: float | None = 300,
     ) -> subprocess.CompletedProcess[str]:
-        """Run helm; TrainyardError as ``process.run`` raises it. ``timeout`` in seconds."""
-        argv: Sequence[str | Path] = [tools.helm(), "--namespace", self.namespace, *arguments]
-        return run(argv, env=environment(self.kubeconfig), check=check, timeout=timeout)
+        """Run helm, with ``values`` as a values file where they are given.
 
-    def install(self, release: str, chart: Path, values: Sequence[str] = ()) -> None:
-        """Install ``chart``; each of ``values`` is a ``--set`` argument such as ``a.b=1``."""
-        self.run("install", release, chart, *_settings(values))
+        Raises TrainyardError as ``process.run`` does. ``timeout`` in seconds.
+        """
+        argv: list[str | Path] = [tools.helm(), "--namespace", self.namespace, *arguments]
+        if values is not None:
+            argv += ["--values", "-"]
+        return run(
+            argv,
+            env=environment(self.kubeconfig),
+            stdin=None if values is None else json.dumps(values),
+            check=check,
+            timeout=timeout,
+        )
 
-    def upgrade(self, release: str, chart: Path, values: Sequence[str] = ()) -> None:
-        """Upgrade a release, its former values kept and ``values`` set over them."""
-        self.run("upgrade", release, chart, "--reuse-values", *_settings(values))
+    def install(self, release: str, chart: Path, values: Values) -> None:
+        """Install ``chart`` with ``values`` over its own."""
+        self.run("install", release, chart, values=values)
+
+    def upgrade(self, release: str, chart: Path, values: Values) -> None:
+        """Upgrade a release, its former values kept and ``values`` laid over them."""
+        self.run("upgrade", release, chart, "--reuse-values", values=values)
 
     def uninstall(self, release: str) -> None:
         """Uninstall a release; nothing where it does not exist."""
         self.run("uninstall", release, "--ignore-not-found", "--wait")
-
-
-def _settings(values: Sequence[str]) -> list[str]:
-    return [part for value in values for part in ("--set", value)]
 
 
 def pod_summary(pods: Sequence[Object]) -> dict[str, str]:

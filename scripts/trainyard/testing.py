@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from trainyard import paths, tools
+from trainyard import ground, images, paths, tools
 from trainyard.cluster.choice import VARIABLE, choose, wanted
 from trainyard.console import Stages, say
 from trainyard.process import run
@@ -16,8 +16,8 @@ STATIC_SUITES = ("tests/unit", "tests/render")
 def run_all(*, static: bool) -> int:
     """Run the linters and pytest; give 0 when all passed, else the first failing status.
 
-    With ``static`` only what needs no cluster runs. Otherwise the cluster is started
-    where it does not run yet, unless the user said that there is none.
+    With ``static`` only what needs no cluster runs. Otherwise the cluster is started and
+    given its image where that is not done yet, unless the user said that there is none.
     """
     for argv in _linters():
         say(f"$ {' '.join(argv)}")
@@ -26,7 +26,7 @@ def run_all(*, static: bool) -> int:
             return status
     suites = STATIC_SUITES if static else ("tests",)
     if not static and wanted() != "none":
-        choose().up(Stages())
+        ground.lay(choose(), images.TENSORFLOW, Stages())
     paths.BUILD.mkdir(exist_ok=True)
     report = paths.BUILD / ("junit-static.xml" if static else "junit.xml")
     environment = {"TRAINYARD_HELM": str(tools.helm())}

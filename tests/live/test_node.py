@@ -46,20 +46,20 @@ class Trainyard:
             "TRAINYARD_CLUSTER": "node",
         }
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start a command and give it while it works."""
+    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+        """Start a command, with more environment variables, and give it while it works."""
         return subprocess.Popen(
             [sys.executable, "-m", "trainyard", *arguments],
-            env=self._environment,
+            env={**self._environment, **variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
-        process = self.start(*arguments)
+        process = self.start(*arguments, **variables)
         stdout, stderr = process.communicate(timeout=UP_TIMEOUT_S)
         return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
 
@@ -286,6 +286,21 @@ def test_a_second_start_at_the_same_time_is_refused(trainyard):
     assert f"Another command (process {first.pid}) is starting or stopping" in second.stderr
     first.communicate(timeout=UP_TIMEOUT_S)
     assert first.returncode == 0
+
+
+def test_any_cluster_can_be_used_by_the_name_of_its_context(up):
+    own = {"KUBECONFIG": str(up.state / "kubeconfig")}
+    named = {**own, "TRAINYARD_CLUSTER": "kubeconfig:trainyard"}
+    assert "Context trainyard answers" in up.run("status", **named).stdout
+    assert layout.NAME in up.run("kubectl", "get", "nodes", **named).stdout
+    written = Path(up.run("kubeconfig", **named).stdout.strip())
+    assert written.stat().st_mode & 0o777 == 0o600
+
+    unnamed = up.run("status", **{**own, "TRAINYARD_CLUSTER": "kubeconfig:"})
+    assert unnamed.returncode == 1
+    assert "never taken unasked" in unnamed.stderr
+    up.run("down", **named)
+    assert up.holder.alive, "another's cluster must not be stopped"
 
 
 def test_diagnose_writes_everything_into_one_folder(up):

@@ -21,6 +21,9 @@ class Cluster(Protocol):
     name: str
     """The provider and, where there is a choice, which cluster: as in TRAINYARD_CLUSTER."""
 
+    takes_images: bool
+    """Whether images can be loaded into its nodes."""
+
     def up(self, stages: Stages) -> None:
         """Start it, up to the moment when it answers DNS; nothing where it runs already."""
 

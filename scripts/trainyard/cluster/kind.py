@@ -34,6 +34,7 @@ class KindCluster:
     """One kind cluster of a fixed name."""
 
     name = "kind"
+    takes_images = True
 
     def __init__(self) -> None:
         self._kubeconfig = paths.cache() / "kind" / "kubeconfig"

@@ -12,6 +12,8 @@ from trainyard.process import run
 class KubeconfigCluster:
     """An existing cluster: never started, never stopped, and only by its context's name."""
 
+    takes_images = False
+
     def __init__(self, context: str) -> None:
         self.name = f"kubeconfig:{context}"
         self._context = context

@@ -45,6 +45,7 @@ class NodeCluster:
     """The embedded node; its state lies in the user's cache, so there is one for each user."""
 
     name = "node"
+    takes_images = True
 
     def __init__(self) -> None:
         self._state = layout.outside()
@@ -56,9 +57,10 @@ class NodeCluster:
         refuse_where_it_cannot_run()
         with stages.stage("packages", "System packages"):
             system.ensure(NEEDS)
-        with stages.stage("tools", "Kubernetes programs"):
+        with stages.stage("tools", "Kubernetes programs", len(tools.NODE_BUILDS)) as done:
             for build in tools.NODE_BUILDS:
                 tools.build(build)
+                done()
             tools.kubectl()
         with self._lock():
             holder = Holder.load(self._record)
