@@ -1,0 +1,49 @@
+{{/*
+common.images.reference: the full name of an image.
+Takes: image (registry, repository, tag, digest), global (.Values.global: its imageRegistry takes the place of the registry).
+Gives: [registry/]repository[:tag][@digest], quoted as a whole, so that a tag of digits stays text. A digest alone decides;
+the tag then is for the reader.
+*/}}
+{{- define "common.images.reference" -}}
+{{- $registry := (.global).imageRegistry | default .image.registry | default "" | trimSuffix "/" -}}
+{{- $name := ternary .image.repository (printf "%s/%s" $registry .image.repository) (eq $registry "") -}}
+{{- with .image.tag -}}
+  {{- $name = printf "%s:%s" $name . -}}
+{{- end -}}
+{{- with .image.digest -}}
+  {{- $name = printf "%s@%s" $name . -}}
+{{- end -}}
+{{- $name | quote -}}
+{{- end -}}
+
+{{/*
+common.images.overlay: lay a role's image over the common one.
+Takes: base (an image, changed in place), over (an image or nothing).
+Gives: nothing. A digest of the base goes when `over` names another repository or tag: it would win and keep the old image.
+*/}}
+{{- define "common.images.overlay" -}}
+{{- if and (or (.over).repository (.over).tag) (not (.over).digest) -}}
+  {{- $_ := unset .base "digest" -}}
+{{- end -}}
+{{- include "common.values.overlay" . -}}
+{{- end -}}
+
+{{/*
+common.images.pullSecrets: the pull secrets of a pod, each once.
+Takes: lists (a list of lists: global, common, role; items are names or {name: ...}).
+Gives: the imagePullSecrets block of a pod spec, or nothing.
+*/}}
+{{- define "common.images.pullSecrets" -}}
+{{- $names := list -}}
+{{- range .lists -}}
+  {{- range . -}}
+    {{- $names = append $names (ternary .  (get (ternary . dict (kindIs "map" .)) "name") (kindIs "string" .)) -}}
+  {{- end -}}
+{{- end -}}
+{{- with $names | uniq -}}
+imagePullSecrets:
+{{- range . }}
+  - name: {{ . | quote }}
+{{- end }}
+{{- end -}}
+{{- end -}}

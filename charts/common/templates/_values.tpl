@@ -1,0 +1,47 @@
+{{/*
+common.values.fill: put in what is absent.
+A user's null deletes a key together with its default, and --reuse-values brings values that are older than the key.
+Takes: values (a map, changed in place), defaults (a map of the keys that must be there).
+Gives: nothing. Keys that are present stay as they are, 0, false, "" and [] included.
+*/}}
+{{- define "common.values.fill" -}}
+{{- range $key, $default := .defaults -}}
+  {{- $value := index $.values $key -}}
+  {{- if kindIs "invalid" $value -}}
+    {{- $_ := set $.values $key (deepCopy $default) -}}
+  {{- else if and (kindIs "map" $default) (kindIs "map" $value) -}}
+    {{- include "common.values.fill" (dict "values" $value "defaults" $default) -}}
+  {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+common.values.overlay: lay one map over another, key by key and down through nested maps.
+Takes: base (a map, changed in place: hand in a deepCopy), over (a map or nothing).
+Gives: nothing. Lists and scalars of `over` replace those of `base`; null in `over` removes the key.
+(Sprig's mergeOverwrite is no help here: it takes 0 and false for "not given".)
+*/}}
+{{- define "common.values.overlay" -}}
+{{- range $key, $value := .over -}}
+  {{- if kindIs "invalid" $value -}}
+    {{- $_ := unset $.base $key -}}
+  {{- else if and (kindIs "map" $value) (kindIs "map" (index $.base $key)) -}}
+    {{- include "common.values.overlay" (dict "base" (index $.base $key) "over" $value) -}}
+  {{- else -}}
+    {{- $_ := set $.base $key $value -}}
+  {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+common.values.text: a scalar as the user wrote it. Numbers from a values file are floats to Helm and would print as 1e+06.
+Takes: a string, number or boolean.
+Gives: its text, not quoted; whole numbers without exponent or fraction.
+*/}}
+{{- define "common.values.text" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) (lt . 9e15) (gt . -9e15) -}}
+{{- int64 . -}}
+{{- else -}}
+{{- toString . -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,172 @@
+"""The helpers of the library chart, each called by itself from a chart made for the test."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+COMMON = Path(__file__).resolve().parents[2] / "charts" / "common"
+
+
+@pytest.fixture
+def call(tmp_path, template):
+    """`call(helper, argument)`: what a helper gives, or what it made of the key `changed`."""
+
+    def run(helper, argument, changed=""):
+        chart = tmp_path / "probe"
+        (chart / "templates").mkdir(parents=True, exist_ok=True)
+        (chart / "charts").mkdir(exist_ok=True)
+        if not (chart / "charts" / "common").exists():
+            (chart / "charts" / "common").symlink_to(COMMON)
+        meta = {
+            "apiVersion": "v2",
+            "name": "probe",
+            "version": "1.0.0",
+            "dependencies": [{"name": "common", "version": "0.1.0"}],
+        }
+        (chart / "Chart.yaml").write_text(yaml.safe_dump(meta))
+        gives = f'include "{helper}" .Values.argument'
+        text = f"result: {{{{ {gives} | toJson }}}}"
+        if changed:
+            text = (
+                f"{{{{- $_ := {gives} -}}}}\nresult: {{{{ .Values.argument.{changed} | toJson }}}}"
+            )
+        (chart / "templates" / "probe.yaml").write_text(text)
+        result = template({"argument": argument}, chart=chart)
+        if result.returncode:
+            raise AssertionError(result.stderr)
+        return yaml.safe_load(result.stdout)["result"]
+
+    return run
+
+
+def test_every_helper_says_what_it_takes_and_gives():
+    seen = 0
+    for path in sorted(COMMON.glob("templates/_*.tpl")):
+        text = path.read_text()
+        for name in re.findall(r'define "([^"]+)"', text):
+            head = re.search(
+                rf"{{{{/\*\n{re.escape(name)}: (.*?)\*/}}}}\n{{{{- define \"{name}\"",
+                text,
+                re.DOTALL,
+            )
+            assert head, f"{path.name}: {name} has no head"
+            assert "Takes: " in head[1], name
+            assert "Gives: " in head[1], name
+            assert name.startswith("common."), name
+            seen += 1
+    assert seen > 20
+
+
+def test_the_library_makes_no_object():
+    assert yaml.safe_load((COMMON / "Chart.yaml").read_text())["type"] == "library"
+    assert not [path for path in COMMON.glob("templates/*") if not path.name.startswith("_")]
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [
+        ("0.1.0", "0.1.0"),
+        ("0.1.0+build.7", "0.1.0_build.7"),
+        ("chart-" + "a" * 56 + "-.b", "chart-" + "a" * 56),
+        ("trailing_._", "trailing"),
+        ("-leading", "leading"),
+        ("+", ""),
+    ],
+)
+def test_label_values(call, value, label):
+    assert call("common.labels.value", value) == label
+
+
+@pytest.mark.parametrize("name", ["a", "a-b", "a" * 20])
+def test_a_name_that_fits_stays(call, name):
+    assert call("common.names.shorten", {"name": name, "budget": 20}) == name
+
+
+@pytest.mark.parametrize("name", ["a" * 21, "a.b", "1a", "A", "a" * 12 + "-" * 8 + "b", "-"])
+def test_a_name_that_does_not_fit_is_changed_and_marked(call, name):
+    short = call("common.names.shorten", {"name": name, "budget": 20})
+    assert re.fullmatch(r"[a-z]([a-z0-9-]*[a-z0-9])?-[0-9a-f]{6}", short)
+    assert "--" not in short
+    assert len(short) <= 20
+
+
+def test_fill_keeps_what_is_there_and_adds_what_is_not(call):
+    values = {"zero": 0, "no": False, "empty": "", "none": [], "deep": {"zero": 0}}
+    defaults = {"zero": 1, "no": True, "empty": "x", "none": [1], "deep": {"zero": 1, "more": 2}}
+    filled = call("common.values.fill", {"values": values, "defaults": defaults}, changed="values")
+    assert filled == {**values, "deep": {"zero": 0, "more": 2}}
+
+
+def test_overlay_takes_falses_and_lists_and_removes_nulls(call):
+    base = {"keep": 1, "no": True, "list": [1, 2], "gone": 1, "deep": {"keep": 1, "zero": 1}}
+    over = {"no": False, "list": [], "gone": None, "deep": {"zero": 0}, "new": {"a": 1}}
+    laid = call("common.values.overlay", {"base": base, "over": over}, changed="base")
+    assert laid == {
+        "keep": 1,
+        "no": False,
+        "list": [],
+        "deep": {"keep": 1, "zero": 0},
+        "new": {"a": 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1000000, "1000000"),
+        (123456789012, "123456789012"),
+        (-1000000, "-1000000"),
+        (0, "0"),
+        (0.5, "0.5"),
+        (True, "true"),
+        ("1e3", "1e3"),
+    ],
+)
+def test_text_of_scalars(call, value, text):
+    assert call("common.values.text", value) == text
+
+
+def test_environment_lists_merge_by_name(call):
+    lists = [
+        [{"name": "A", "value": 1}, {"name": "B", "value": "b"}],
+        [{"name": "A", "value": 1000000}, {"name": "C", "valueFrom": {"fieldRef": {}}}],
+        None,
+    ]
+    assert yaml.safe_load(call("common.env.list", {"lists": lists})) == [
+        {"name": "B", "value": "b"},
+        {"name": "A", "value": "1000000"},
+        {"name": "C", "valueFrom": {"fieldRef": {}}},
+    ]
+
+
+def test_reserved_variables_are_named_with_their_path(call):
+    argument = {
+        "env": [{"name": "A"}, {"name": "B"}],
+        "path": "x.env",
+        "reserved": ["B"],
+        "why": "so",
+    }
+    assert json.loads(call("common.env.reserved", argument)) == [
+        "x.env: B is set by the chart, so; remove it"
+    ]
+
+
+def test_security_keeps_falses_and_takes_nulls_away(call):
+    user = {"runAsNonRoot": False, "seccompProfile": None, "capabilities": {"add": ["CHOWN"]}}
+    assert yaml.safe_load(call("common.security.container", {"user": user})) == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"add": ["CHOWN"], "drop": ["ALL"]},
+        "runAsNonRoot": False,
+    }
+
+
+def test_an_environment_string_of_just_the_right_size_passes(call):
+    limit = 131072 - len("A=") - 1
+    assert call("common.errors.envSize", {"name": "A", "value": "x" * limit, "remedy": "r"}) == ""
+    message = call(
+        "common.errors.envSize", {"name": "A", "value": "x" * (limit + 1), "remedy": "r"}
+    )
+    assert "131073 bytes" in message

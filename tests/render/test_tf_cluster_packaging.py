@@ -1,0 +1,130 @@
+"""The chart installs from a checkout and from a package; no new version changes a pod."""
+
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+CHART = Path(__file__).resolve().parents[2] / "charts" / "tf-cluster"
+CASES = sorted((CHART / "ci").glob("*-values.yaml"))
+
+
+def test_the_library_chart_is_a_relative_link_into_the_checkout():
+    link = CHART / "charts" / "common"
+    assert link.is_symlink()
+    assert not os.path.isabs(os.readlink(link))  # noqa: PTH117, PTH115
+    assert link.resolve() == CHART.parent / "common"
+
+
+def test_a_package_holds_the_library_and_makes_the_same_objects(tmp_path, helm, template):
+    result = helm("package", str(CHART), "--destination", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    (package,) = tmp_path.glob("*.tgz")
+    with tarfile.open(package) as archive:
+        files = archive.getnames()
+    assert "tf-cluster/charts/common/Chart.yaml" in files
+    assert "tf-cluster/charts/common/templates/_names.tpl" in files
+    assert "tf-cluster/samples/mnist/train.py" in files
+    assert not [name for name in files if "/ci/" in name or "__pycache__" in name]
+    assert template(None, chart=package).stdout == template(None).stdout
+
+
+def test_the_checkout_needs_no_dependency_build(helm, template):
+    assert template(None).returncode == 0
+    listed = helm("dependency", "list", str(CHART)).stdout
+    assert "unpacked" in listed
+    assert "missing" not in listed
+
+
+def test_two_renders_are_equal(helm):
+    first = helm("template", "my", str(CHART), "--set", "worker.replicas=3")
+    second = helm("template", "my", str(CHART), "--set", "worker.replicas=3")
+    assert first.stdout == second.stdout
+
+
+def test_a_new_version_changes_labels_of_objects_and_no_pod_and_no_selector(copy_of_chart, render):
+    old = render()
+    about = copy_of_chart / "Chart.yaml"
+    meta = yaml.safe_load(about.read_text())
+    meta |= {"version": "0.2.0+build.7", "appVersion": "9.9.9"}
+    about.write_text(yaml.safe_dump(meta))
+    new = render(chart=copy_of_chart)
+    label = "app.kubernetes.io/version"
+    assert {each["metadata"]["labels"].get(label) for each in new if each["kind"] != "Pod"} == {
+        "9.9.9"
+    }
+    for one, other in zip(old, new, strict=True):
+        if one["kind"] != "Pod":
+            one["metadata"].pop("labels")
+            other["metadata"].pop("labels")
+        assert one == other
+
+
+@pytest.mark.parametrize(
+    "version", ["0.1.0+digest.1", "1.2.3-" + "a" * 80, "0.1.0-a" + "-" * 60 + "b"]
+)
+def test_any_version_makes_valid_labels(copy_of_chart, render, version):
+    about = copy_of_chart / "Chart.yaml"
+    meta = yaml.safe_load(about.read_text()) | {"version": version, "appVersion": version}
+    about.write_text(yaml.safe_dump(meta))
+    seen = 0
+    for each in render(chart=copy_of_chart):
+        for value in each["metadata"]["labels"].values():
+            assert len(value) <= 63
+            assert value == "" or (value[0].isalnum() and value[-1].isalnum()), value
+            assert all(char.isalnum() or char in "-_." for char in value), value
+            seen += 1
+    assert seen > 50
+
+
+@pytest.mark.parametrize(
+    ("version", "fits"),
+    [("1.29.0", True), ("1.29.1-gke.100", True), ("v1.34.6-eks-abc", True), ("1.28.9", False)],
+)
+def test_kubernetes_versions(version, fits, helm):
+    result = helm("template", "my", str(CHART), "--kube-version", version)
+    assert (result.returncode == 0) is fits
+    if not fits:
+        assert "1.29.0" in result.stderr
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.name)
+def test_every_case_says_what_a_person_wants(path):
+    first = path.read_text().splitlines()[0]
+    assert first.startswith("# ")
+    assert first.endswith((".", "?")) or ":" in first
+
+
+@pytest.fixture
+def notes(helm):
+    def run(*arguments):
+        result = helm("install", "my", str(CHART), "--dry-run=client", "-n", "lab", *arguments)
+        assert result.returncode == 0, result.stderr
+        return result.stdout.split("\nNOTES:\n")[1]
+
+    return run
+
+
+def test_the_notes_tell_the_next_commands_of_this_release(notes):
+    text = notes("--set", "worker.replicas=1")
+    assert "1 chief, 1 worker, 1 parameter server." in text
+    assert "kubectl logs -n lab job/my-tf-cluster-chief -f" in text
+    assert "helm test -n lab my" in text
+    assert "--set worker.replicas=2" in text
+    assert "/mnt/models/mnist/<version> in the claim my-tf-cluster-models." in text
+    assert "These claims stay: my-tf-cluster-models." in text
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.name)
+def test_the_notes_fit_every_case(path, notes):
+    text = notes("--values", str(path))
+    assert "<no value>" not in text
+    assert "%!" not in text
+
+
+def test_the_notes_say_when_nothing_stays(notes):
+    text = notes("--values", str(CHART / "ci" / "nothing-kept-values.yaml"))
+    assert "No claim stays." in text
+    assert "goes with the pod" in text

@@ -1,0 +1,455 @@
+"""The values are a contract: the wrong is refused with path and way out, the right survives."""
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+CHART = Path(__file__).resolve().parents[2] / "charts" / "tf-cluster"
+VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
+SCHEMA = json.loads((CHART / "values.schema.json").read_text())
+
+# Helm and parent charts put these in; nobody writes them in values.yaml.
+FROM_OUTSIDE = {("enabled",), ("common",)}
+
+
+def resolved(schema: Any) -> Any:
+    """A schema with its local reference followed."""
+    for part in (schema, *schema.get("allOf", [])):
+        if "$ref" in part:
+            assert part["$ref"].startswith("#/definitions/"), part["$ref"]
+            return SCHEMA["definitions"][part["$ref"].removeprefix("#/definitions/")]
+    return schema
+
+
+def schema_at(path: Any) -> Any:
+    """The schema of the value at a path, as it is written there."""
+    schema = SCHEMA
+    for key in path:
+        schema = resolved(schema)["properties"][key]
+    return schema
+
+
+def value_leaves(tree: Any, path: Any = ()) -> Any:
+    """Every value of values.yaml that is no block of others, with its path."""
+    for key, value in tree.items():
+        if isinstance(value, dict) and value:
+            yield from value_leaves(value, (*path, key))
+        else:
+            yield (*path, key), value
+
+
+def blocks(tree: Any, path: Any = ()) -> Any:
+    """Every path of values.yaml: blocks, and the values in them."""
+    for key, value in tree.items():
+        yield (*path, key)
+        if isinstance(value, dict):
+            yield from blocks(value, (*path, key))
+
+
+def schemas(schema: Any, path: Any = ()) -> Any:
+    """Every schema under a schema, with its path in the schema file."""
+    yield path, schema
+    for word in ("properties", "definitions"):
+        for key, part in schema.get(word, {}).items():
+            yield from schemas(part, (*path, word, key))
+    for word in ("items", "additionalProperties"):
+        if isinstance(schema.get(word), dict):
+            yield from schemas(schema[word], (*path, word))
+    for word in ("allOf", "anyOf", "oneOf"):
+        for index, part in enumerate(schema.get(word, [])):
+            yield from schemas(part, (*path, word, index))
+
+
+def setting(path: Any, value: Any) -> Any:
+    """Values with one value at a path."""
+    for key in reversed(path):
+        value = {key: value}
+    return value
+
+
+# --- values.yaml and values.schema.json -----------------------------------------------------------
+
+
+def test_the_schema_is_a_draft_07_schema():
+    assert SCHEMA["$schema"] == "http://json-schema.org/draft-07/schema#"
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+
+
+def test_the_default_values_fit_the_schema():
+    jsonschema.Draft7Validator(SCHEMA).validate(VALUES)
+
+
+def test_every_default_value_is_in_the_schema_with_the_same_default_and_a_description():
+    for path, value in value_leaves(VALUES):
+        schema = schema_at(path)
+        assert len(schema.get("description", "")) > 8, path
+        assert "default" in schema, path
+        assert schema["default"] == value, path
+        assert type(schema["default"]) is type(value), path
+
+
+def test_every_value_of_the_schema_with_a_default_is_in_values_yaml():
+    known = set(blocks(VALUES))
+
+    def walk(schema: Any, path: Any) -> None:
+        for key, part in schema.get("properties", {}).items():
+            here = (*path, key)
+            if here in FROM_OUTSIDE:
+                assert "default" not in part, here
+            elif "default" in part or (path == () and part.get("type") == "object"):
+                assert here in known, here
+            walk(part, here)
+
+    walk(SCHEMA, ())
+
+
+def test_examples_and_defaults_of_the_schema_are_valid_themselves():
+    validator = jsonschema.Draft7Validator(SCHEMA)
+    seen = 0
+    for path, schema in schemas(SCHEMA):
+        samples = [
+            *schema.get("examples", []),
+            *([schema["default"]] if "default" in schema else []),
+        ]
+        for sample in samples:
+            errors = list(validator.evolve(schema=schema).iter_errors(sample))
+            assert not errors, (path, sample, errors[0].message)
+            seen += 1
+    assert seen > 100
+
+
+# Where Kubernetes' own words pass through, its API server is the judge.
+OPEN = {
+    "global",
+    "affinity",
+    "valueFrom",
+    "seLinux",
+    "spread",
+    "envFromSource",
+    "extraVolumes",
+    "common",
+    "variable",
+}
+
+
+def test_every_object_is_closed_or_passes_kubernetes_own_words_through():
+    for path, schema in schemas(SCHEMA):
+        kinds = schema.get("type", [])
+        if "object" not in ([kinds] if isinstance(kinds, str) else kinds):
+            continue
+        closed = schema.get("additionalProperties")
+        if closed is False or isinstance(closed, dict):
+            continue
+        assert OPEN & set(path), path
+
+
+def test_nothing_in_the_schema_is_fetched_from_elsewhere():
+    for reference in re.findall(r'"\$ref": "([^"]*)"', (CHART / "values.schema.json").read_text()):
+        assert reference.startswith("#/definitions/")
+
+
+def test_every_value_is_explained_to_its_reader():
+    comment = False
+    for number, line in enumerate((CHART / "values.yaml").read_text().splitlines(), 1):
+        if re.match(r" *[A-Za-z]+:", line):
+            described = comment or re.match(r" +(cpu|memory|requests|limits): ", line)
+            assert described, f"values.yaml:{number} has no comment: {line}"
+        comment = line.lstrip().startswith("#")
+
+
+@pytest.fixture
+def gap_fillers():
+    """The values that may never be absent, from the helper that fills them in."""
+    text = (CHART / "templates" / "_settings.tpl").read_text()
+    body = re.search(r'define "tf-cluster.defaults" -}}\n(.*?)\n{{- end', text, re.DOTALL)
+    assert body
+    return yaml.safe_load(body[1])
+
+
+def test_the_defaults_that_fill_gaps_are_those_of_values_yaml(gap_fillers):
+    for path, value in value_leaves(gap_fillers):
+        here = VALUES
+        for key in path:
+            assert key in here, path
+            here = here[key]
+        assert value in (here, {}), path
+
+
+# --- what survives --------------------------------------------------------------------------------
+
+
+def test_null_for_any_value_means_its_default_or_nothing_and_never_a_crash(template):
+    def render(path):
+        return path, template(setting(path, None))
+
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        results = list(pool.map(render, blocks(VALUES)))
+    assert len(results) > 150
+    broken = {path: result.stderr for path, result in results if result.returncode}
+    assert not broken
+
+
+def test_null_for_what_may_not_be_absent_means_its_default(gap_fillers, template):
+    everything = None
+    for path, value in value_leaves(gap_fillers):
+        if value != {}:
+            assert template(setting(path, None)).stdout == template(None).stdout, path
+            everything = path
+    assert everything
+
+
+def test_null_for_whole_blocks_means_their_defaults(template):
+    usual = template(None).stdout
+    for block in ("code", "sample", "volumes", "runPolicy", "service", "serviceAccount", "rbac"):
+        assert template({block: None}).stdout == usual, block
+
+
+def test_null_for_everything_at_once_still_makes_the_release(render):
+    objects = render(dict.fromkeys(VALUES))
+    assert [each["metadata"]["name"] for each in objects] == [
+        each["metadata"]["name"] for each in render()
+    ]
+    assert (
+        objects.pod("ps").container("await-chief")["args"]
+        == (render().pod("ps").container("await-chief")["args"])
+    )
+
+
+def test_a_parents_null_is_no_crash_either(tmp_path, template):
+    parent(tmp_path, {"tf-cluster": {"worker": None, "runPolicy": None, "service": {"port": None}}})
+    result = template(None, chart=tmp_path / "parent")
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [
+        ("sample.epochs", 1000000),
+        ("sample.batchSize", 16777216),
+        ("runPolicy.ttlSecondsAfterFinished", 2592000),
+        ("runPolicy.activeDeadlineSeconds", 1000000),
+        ("runPolicy.backoffLimit", 1000000),
+        ("podSecurityContext.runAsUser", 1000650000),
+        ("chief.terminationGracePeriodSeconds", 1000000),
+        ("worker.replicas", 7),
+        ("service.port", 3333),
+        ("waiter.pollSeconds", 3),
+        ("test.timeoutSeconds", 1000000),
+        ("sample.learningRate", 0.25),
+        ("sample.seed", 0),
+    ],
+)
+def test_a_number_is_the_same_from_a_file_and_from_the_command_line(path, number, template):
+    from_file = template(setting(path.split("."), number))
+    from_line = template(None, "--set-json", f"{path}={number}")
+    assert from_file.returncode == 0, from_file.stderr
+    assert re.search(rf"[ =]{re.escape(str(number))}\b", from_file.stdout)
+    assert "e+0" not in from_file.stdout.split("kind: ConfigMap")[0]
+    assert from_file.stdout == from_line.stdout
+    if isinstance(number, int):
+        assert from_file.stdout == template(None, "--set", f"{path}={number}").stdout
+
+
+def test_text_of_users_is_never_a_template(template):
+    trap = "{{ .Release.Name }}"
+    result = template(
+        {"args": [trap], "podAnnotations": {"a": trap}, "env": [{"name": "A", "value": trap}]}
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count(trap) >= 5
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+BAD_BY_SCHEMA = [
+    ({"replicas": 3}, "additional properties 'replicas' not allowed"),
+    ({"worker": {"replcias": 3}}, "at '/worker': additional properties 'replcias' not allowed"),
+    ({"worker": {"replicas": -1}}, "at '/worker/replicas': minimum: got -1, want 1"),
+    ({"worker": {"replicas": 0}}, "at '/worker/replicas': minimum: got 0, want 1"),
+    ({"worker": {"replicas": "3"}}, "at '/worker/replicas': got string, want integer"),
+    ({"worker": {"replicas": 2.5}}, "at '/worker/replicas': got number, want integer"),
+    ({"worker": {"replicas": 1000000000}}, "at '/worker/replicas': maximum"),
+    ({"ps": {"replicas": 0}}, "at '/ps/replicas': minimum: got 0, want 1"),
+    ({"chief": {"replicas": 2}}, "at '/chief': additional properties 'replicas' not allowed"),
+    ({"image": {"tag": 1.10}}, "at '/image/tag': got number, want string"),
+    ({"worker": {"image": {"tag": 2}}}, "at '/worker/image/tag'"),
+    ({"image": {"tag": "a b"}}, "at '/image/tag'"),
+    ({"image": {"digest": "sha256:abc"}}, "at '/image/digest'"),
+    ({"image": {"pullPolicy": "always"}}, "at '/image/pullPolicy'"),
+    ({"code": {"source": "git"}}, "at '/code/source': value must be one of"),
+    ({"sample": {"dataset": "cifar"}}, "at '/sample/dataset'"),
+    ({"sample": {"minAccuracy": 90}}, "at '/sample/minAccuracy': maximum: got 90, want 1"),
+    ({"env": {"A": "b"}}, "at '/env': got object, want array"),
+    ({"env": [{"value": "b"}]}, "at '/env/0': missing property 'name'"),
+    ({"env": [{"name": "A", "value": "b", "valueFrom": {"fieldRef": {}}}]}, "at '/env/0'"),
+    ({"env": [None]}, "at '/env/0'"),
+    ({"env": [{"name": "A", "value": 2**60}]}, "at '/env/0/value': maximum"),
+    ({"service": {"port": 80}}, "at '/service/port': minimum: got 80, want 1,024"),
+    ({"clusterDomain": "cluster_local"}, "at '/clusterDomain'"),
+    ({"clusterDomain": "cluster.local."}, "at '/clusterDomain'"),
+    ({"volumes": {"logs": {"size": "1 GB"}}}, "at '/volumes/logs/size'"),
+    ({"volumes": {"logs": {"accessModes": []}}}, "at '/volumes/logs/accessModes'"),
+    ({"volumes": {"logs": {"mountPath": "logs"}}}, "at '/volumes/logs/mountPath'"),
+    ({"volumes": {"scratch": {"enabled": True}}}, "additional properties 'scratch' not allowed"),
+    ({"resources": {"limits": {"memory": "2 GB"}}}, "at '/resources/limits/memory'"),
+    ({"resources": {"limit": {"memory": "2Gi"}}}, "additional properties 'limit' not allowed"),
+    ({"tolerations": [{"effect": "NoRun"}]}, "at '/tolerations/0/effect'"),
+    ({"podLabels": {"a b": "c"}}, "at '/podLabels'"),
+    ({"podLabels": {"a": "-c"}}, "at '/podLabels/a'"),
+    ({"global": {"imagePullSecrets": [{"secret": "a"}]}}, "at '/global/imagePullSecrets/0'"),
+    ({"waiter": {"pollSeconds": 0}}, "at '/waiter/pollSeconds'"),
+    ({"runPolicy": {"ttlSecondsAfterFinished": -1}}, "at '/runPolicy/ttlSecondsAfterFinished'"),
+    ({"runPolicy": {"activeDeadlineSeconds": 0}}, "at '/runPolicy/activeDeadlineSeconds'"),
+    ({"nameOverride": "A"}, "at '/nameOverride'"),
+]
+
+
+@pytest.mark.parametrize(("values", "message"), BAD_BY_SCHEMA, ids=lambda it: str(it)[:60])
+def test_the_schema_refuses_and_names_the_value(refuse, values, message):
+    assert message in refuse(values)
+
+
+OWN = {"source": "image"}
+BAD_TOGETHER = [
+    ({"code": OWN}, "code.source", "chief, worker, ps", "set `command`"),
+    ({"code": OWN, "chief": {"command": ["/t"]}}, "code.source", "worker, ps", "<role>.command"),
+    (
+        {"code": {"source": "configMap"}, "command": ["/t"]},
+        "code.configMap.name",
+        "is empty",
+        "name the ConfigMap",
+    ),
+    ({"code": {"configMap": {"name": "x"}}}, "code.configMap.name", '"x"', "set code.source"),
+    ({"sample": {"dataset": "idx"}}, "sample.dataset", '"idx"', "enable volumes.data"),
+    (
+        {"env": [{"name": "TF_CONFIG", "value": "{}"}]},
+        "env: TF_CONFIG",
+        "set by the chart",
+        "remove",
+    ),
+    ({"ps": {"env": [{"name": "CLUSTER"}]}}, "ps.env: CLUSTER", "set by the chart", "remove"),
+    ({"worker": {"env": [{"name": "TASK_INDEX"}]}}, "worker.env: TASK_INDEX", "chart", "remove"),
+    (
+        {"podLabels": {"app.kubernetes.io/instance": "x"}},
+        "podLabels",
+        '"app.kubernetes.io/instance"',
+        "remove it",
+    ),
+    ({"ps": {"podLabels": {"trainyard/cluster-member": "no"}}}, "ps.podLabels", "own", "remove it"),
+    (
+        {"volumes": {"models": {"existingClaim": "m", "size": "5Gi"}}},
+        "volumes.models.size",
+        '"5Gi"',
+        "remove one",
+    ),
+    (
+        {"volumes": {"logs": {"existingClaim": "m", "storageClass": "fast"}}},
+        "volumes.logs.storageClass",
+        '"fast"',
+        "remove one",
+    ),
+    (
+        {"volumes": {"logs": {"existingClaim": "m", "enabled": False}}},
+        "volumes.logs.existingClaim",
+        '"m"',
+        "set it to true",
+    ),
+    (
+        {"volumes": {"data": {"enabled": True}}},
+        "volumes.data.existingClaim",
+        "is empty",
+        "name the",
+    ),
+    (
+        {"volumes": {"logs": {"mountPath": "/mnt/models/"}}},
+        "mountPath",
+        "is taken by volumes.logs",
+        "choose another",
+    ),
+    ({"extraVolumes": [{"name": "models", "emptyDir": {}}]}, "extraVolumes", '"models"', "another"),
+    (
+        {"extraVolumeMounts": [{"name": "a", "mountPath": "/a"}]},
+        "extraVolumeMounts",
+        '"a"',
+        "add it",
+    ),
+    ({"fullnameOverride": "a" * 43}, "fullnameOverride", "43 characters", "choose a shorter name"),
+    ({"fullnameOverride": "My_Run"}, "fullnameOverride", '"My_Run"', "use lower-case"),
+]
+
+
+@pytest.mark.parametrize(
+    ("values", "path", "what", "remedy"), BAD_TOGETHER, ids=lambda it: str(it)[:60]
+)
+def test_what_does_not_go_together_is_refused_with_the_way_out(refuse, values, path, what, remedy):
+    message = refuse(values)
+    assert "1 thing to mend" in message
+    (line,) = [line for line in message.splitlines() if line.startswith("  - ")]
+    assert path in line
+    assert what in line
+    assert remedy in line
+
+
+def test_all_mistakes_come_in_one_message(refuse):
+    message = refuse(
+        {
+            "env": [{"name": "TF_CONFIG", "value": ""}],
+            "volumes": {"data": {"enabled": True}},
+            "fullnameOverride": "a" * 60,
+        }
+    )
+    assert "3 things to mend" in message
+    for path in ("fullnameOverride", "env: TF_CONFIG", "volumes.data.existingClaim"):
+        assert path in message
+
+
+def test_a_long_name_that_just_fits_is_taken_as_it_is(render):
+    assert render({"fullnameOverride": "a" * 42}).of("Service")[0]["metadata"]["name"] == "a" * 42
+
+
+# --- lint, parents --------------------------------------------------------------------------------
+
+
+def parent(folder: Path, values: Any = None, alias: str = "") -> Path:
+    """Write a chart `parent` that has the chart as its only dependency."""
+    chart = folder / "parent"
+    (chart / "charts").mkdir(parents=True)
+    (chart / "charts" / "tf-cluster").symlink_to(CHART)
+    dependency = {"name": "tf-cluster", "version": "0.1.0", "condition": "tf-cluster.enabled"}
+    if alias:
+        dependency |= {"alias": alias, "condition": f"{alias}.enabled"}
+    meta = {"apiVersion": "v2", "name": "parent", "version": "1.0.0", "dependencies": [dependency]}
+    (chart / "Chart.yaml").write_text(yaml.safe_dump(meta))
+    (chart / "values.yaml").write_text(yaml.safe_dump(values or {}))
+    return chart
+
+
+def test_lint_is_content(helm):
+    result = helm("lint", "--strict", str(CHART))
+    assert result.returncode == 0, result.stdout
+
+
+def test_a_parent_chart_may_turn_it_on_and_off_and_share_what_is_global(tmp_path, render):
+    chart = parent(tmp_path)
+    on = render(
+        {
+            "tf-cluster": {"enabled": True, "worker": {"replicas": 3}},
+            "global": {"imageRegistry": "mirror", "somebodyElses": {"key": 1}},
+        },
+        chart=chart,
+    )
+    assert on.job("worker")["spec"]["completions"] == 3
+    assert on.pod("ps").container("tensorflow")["image"].startswith("mirror/")
+    assert render({"tf-cluster": {"enabled": False}}, chart=chart) == []
+
+
+def test_under_another_name_in_a_parent_chart_it_is_another_cluster(tmp_path, render):
+    objects = render({}, chart=parent(tmp_path, alias="vision"))
+    assert objects.of("Service")[0]["metadata"]["name"] == "my-vision"
+    assert objects.of("Service")[0]["spec"]["selector"]["app.kubernetes.io/name"] == "vision"
