@@ -106,6 +106,7 @@ CONTAINERD = Build(
 )
 COREDNS = Build("coredns", (".",), ("coredns",))
 PROVISIONER = Build("provisioner", (".",), ("provisioner",))
+RENDERER = Build("renderer", (".",), ("renderer",))
 PAUSE = Build("pause", (".",), ("pause",))
 
 NODE_BUILDS = (KUBERNETES, ETCD, CONTAINERD, COREDNS, PROVISIONER, PAUSE)

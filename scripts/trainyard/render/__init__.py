@@ -1,0 +1,1 @@
+"""Render charts: one interface, two renderers, typed results."""

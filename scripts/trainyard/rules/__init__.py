@@ -1,0 +1,1 @@
+"""Rules about rendered objects that API schemas do not know."""
