@@ -50,8 +50,9 @@ def _train(kubectl: Kubectl, stages: Stages, values: Values) -> dict[str, object
     with stages.stage("install", f"helm install {RELEASE} charts/tf-cluster"):
         kubectl.apply(_namespace())
         helm.uninstall(RELEASE)
-        # Trained models outlive their release; this one is to be trained anew.
-        kubectl.run("delete", "pvc", f"--selector={INSTANCE}={RELEASE}")
+        # Trained models outlive their release, and so does the pod of `helm test` that mounts
+        # them; here all is to be done anew.
+        kubectl.run("delete", "pods,pvc", f"--selector={INSTANCE}={RELEASE}")
         helm.install(RELEASE, CHART, values)
     start = time.monotonic()
     steps = _show_progress(release)

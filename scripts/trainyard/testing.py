@@ -5,12 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from trainyard import ground, images, paths, tools
+from trainyard import ground, images, paths
 from trainyard.cluster.choice import VARIABLE, choose, wanted
 from trainyard.console import Stages, say
 from trainyard.process import run
 
-STATIC_SUITES = ("tests/unit", "tests/render")
+STATIC_SUITES = ("tests/unit", "tests/render", "tests/upgrade")
 
 
 def run_all(*, static: bool) -> int:
@@ -21,7 +21,7 @@ def run_all(*, static: bool) -> int:
     """
     for argv in _linters():
         say(f"$ {' '.join(argv)}")
-        status = _call(argv, {})
+        status = _call(argv)
         if status != 0:
             return status
     suites = STATIC_SUITES if static else ("tests",)
@@ -29,10 +29,9 @@ def run_all(*, static: bool) -> int:
         ground.lay(choose(), images.TENSORFLOW, Stages())
     paths.BUILD.mkdir(exist_ok=True)
     report = paths.BUILD / ("junit-static.xml" if static else "junit.xml")
-    environment = {"TRAINYARD_HELM": str(tools.helm())}
     if wanted() == "none":
         say(f"{VARIABLE}=none: the tests that need a cluster are skipped and counted.")
-    return _call([sys.executable, "-m", "pytest", f"--junitxml={report}", *suites], environment)
+    return _call([sys.executable, "-m", "pytest", f"--junitxml={report}", *suites])
 
 
 def _linters() -> list[list[str]]:
@@ -58,9 +57,9 @@ def _shell_scripts() -> list[str]:
     return found
 
 
-def _call(argv: list[str], extra: dict[str, str]) -> int:
+def _call(argv: list[str]) -> int:
     # The linters lie beside the interpreter that runs this.
     beside = str(Path(sys.executable).parent)
     search = os.pathsep.join([beside, os.environ.get("PATH", os.defpath)])
-    child = {**os.environ, **extra, "PATH": search}
+    child = {**os.environ, "PATH": search}
     return subprocess.run(argv, cwd=paths.ROOT, env=child, check=False).returncode

@@ -135,7 +135,7 @@ def build(wanted: Build) -> Path:
         run(
             ["go", "build", *_flags(wanted), "-o", f"{fresh}/", *wanted.packages],
             cwd=wanted.folder,
-            env=_go_environment(),
+            env=go_environment(),
         )
         missing = [name for name in wanted.programs if not (fresh / name).is_file()]
         if missing:
@@ -208,7 +208,7 @@ def _flags(wanted: Build) -> list[str]:
 
 
 @once
-def _go_environment() -> dict[str, str]:
+def go_environment() -> dict[str, str]:
     """Give the environment of a build: a fitting Go first on PATH, and no C compiler needed."""
     found = which("go")
     folder = Path(found).parent if found and _go_fits(found) else _go_from_wheel()

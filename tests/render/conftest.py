@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,6 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
+from trainyard import tools
+
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "tf-cluster"
 
@@ -25,12 +26,9 @@ Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def run_helm(*arguments: str, stdin: str | None = None) -> Completed:
-    """Run Helm: the one of TRAINYARD_HELM, else the one on PATH."""
-    program = os.environ.get("TRAINYARD_HELM") or shutil.which("helm")
-    if not program:
-        pytest.fail("no helm: set TRAINYARD_HELM to a Helm 4.3 or put it on PATH")
+    """Run the pinned Helm."""
     return subprocess.run(
-        [program, *arguments], input=stdin, capture_output=True, text=True, check=False
+        [tools.helm(), *arguments], input=stdin, capture_output=True, text=True, check=False
     )
 
 

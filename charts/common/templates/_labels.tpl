@@ -52,12 +52,13 @@ Gives: YAML lines; every value is a string.
 
 {{/*
 common.labels.annotations: the annotations of a pod template, with the same word to Istio for its older versions.
-Takes: user (a map, wins).
+Takes: user (a map, wins over Istio's), chart (a map of the chart's own, wins over all; may be left out).
 Gives: YAML lines; every value is a string.
 */}}
 {{- define "common.labels.annotations" -}}
 {{- $annotations := dict "sidecar.istio.io/inject" "false" -}}
 {{- include "common.values.overlay" (dict "base" $annotations "over" .user) -}}
+{{- include "common.values.overlay" (dict "base" $annotations "over" .chart) -}}
 {{- include "common.labels.print" $annotations -}}
 {{- end -}}
 

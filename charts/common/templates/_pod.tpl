@@ -2,7 +2,7 @@
 common.pod.settings: one role's settings, its own over those that all roles share.
 Takes: values (.Values), role (its name and the key of its block), keys (the list of settings that both levels know).
 Gives: JSON, a map of these keys and of all else in the role's block. Maps merge, `env` stays two lists (`env` and `roleEnv`,
-for common.env.list), every other list and scalar of the role replaces the common one unless it is null.
+for common.env.list), null in podLabels and podAnnotations stays, to take away what the chart adds, every other list and scalar of the role replaces the common one unless it is null.
 */}}
 {{- define "common.pod.settings" -}}
 {{- $own := index .values .role -}}
@@ -16,7 +16,7 @@ for common.env.list), every other list and scalar of the role replaces the commo
   {{- else if kindIs "invalid" $mine -}}
     {{- $_ := set $settings $key $shared.it -}}
   {{- else if and (kindIs "map" $mine) (kindIs "map" $shared.it) -}}
-    {{- include (ternary "common.images.overlay" "common.values.overlay" (eq $key "image")) (dict "base" $shared.it "over" $mine) -}}
+    {{- include (ternary "common.images.overlay" "common.values.overlay" (eq $key "image")) (dict "base" $shared.it "over" $mine "keepNull" (has $key (list "podLabels" "podAnnotations"))) -}}
     {{- $_ := set $settings $key $shared.it -}}
   {{- end -}}
 {{- end -}}

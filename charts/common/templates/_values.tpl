@@ -17,13 +17,14 @@ Gives: nothing. Keys that are present stay as they are, 0, false, "" and [] incl
 
 {{/*
 common.values.overlay: lay one map over another, key by key and down through nested maps.
-Takes: base (a map, changed in place: hand in a deepCopy), over (a map or nothing).
-Gives: nothing. Lists and scalars of `over` replace those of `base`; null in `over` removes the key.
+Takes: base (a map, changed in place: hand in a deepCopy), over (a map or nothing), keepNull (true where the result will
+be laid over something else in its turn; may be left out).
+Gives: nothing. Lists and scalars of `over` replace those of `base`; null in `over` removes the key, or stays null.
 (Sprig's mergeOverwrite is no help here: it takes 0 and false for "not given".)
 */}}
 {{- define "common.values.overlay" -}}
 {{- range $key, $value := .over -}}
-  {{- if kindIs "invalid" $value -}}
+  {{- if and (kindIs "invalid" $value) (not $.keepNull) -}}
     {{- $_ := unset $.base $key -}}
   {{- else if and (kindIs "map" $value) (kindIs "map" (index $.base $key)) -}}
     {{- include "common.values.overlay" (dict "base" (index $.base $key) "over" $value) -}}
@@ -39,8 +40,8 @@ Takes: a string, number or boolean.
 Gives: its text, not quoted; whole numbers without exponent or fraction.
 */}}
 {{- define "common.values.text" -}}
-{{- if and (kindIs "float64" .) (eq (floor .) .) (lt . 9e15) (gt . -9e15) -}}
-{{- int64 . -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) -}}
+{{- printf "%.0f" . -}}
 {{- else -}}
 {{- toString . -}}
 {{- end -}}

@@ -204,9 +204,7 @@ spec:
   {{- $volume := dict "fullname" (include "tf-cluster.fullname" $root) "name" $name "volume" (index $values.volumes $name) "readOnly" (eq $name "data") }}
   {{- $volumes = concat $volumes (include "common.volumes.source" $volume | fromYamlArray) }}
   {{- end }}
-  {{- with concat $volumes ($values.extraVolumes | default list) }}
-  volumes: {{- toYaml . | nindent 4 }}
-  {{- end }}
+  volumes: {{- concat $volumes ($values.extraVolumes | default list) | toYaml | nindent 4 }}
 {{- end -}}
 
 {{/*

@@ -16,9 +16,12 @@ import (
 type branch struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
+	// Column is where the condition begins, in bytes from 1.
+	Column int `json:"column"`
 	// Keyword is "if", "range" or "with".
 	Keyword string `json:"keyword"`
-	// Way is "taken" or "else"; an else that is not written exists all the same.
+	// Way is "taken" or "else"; an else that is not written exists all the same, unless it is
+	// that of a range over items that are written out.
 	Way string `json:"way"`
 	// Text is the condition as it is written.
 	Text string `json:"text"`
@@ -28,6 +31,8 @@ type branch struct {
 type coverage struct {
 	renderOutput
 	Taken []int `json:"taken"`
+	// Refused is why nothing was rendered; Taken then says how far the templates came.
+	Refused string `json:"refused,omitempty"`
 }
 
 // mark is the function that instrumented templates call at the head of each branch.
@@ -55,18 +60,28 @@ func cover(input renderInput) (*coverage, error) {
 		return nil, err
 	}
 	taken := map[int]bool{}
-	made, err := install(input, loaded, template.FuncMap{
+	made, failure := install(input, loaded, template.FuncMap{
 		mark: func(number int) string { taken[number] = true; return "" },
 	})
-	if err != nil {
-		return nil, err
+	result := &coverage{}
+	if failure != nil {
+		result.Refused = refusal(input, failure)
+	} else {
+		result.renderOutput = output(made)
 	}
-	result := &coverage{renderOutput: renderOutput{Manifest: printed(made), Notes: made.Info.Notes}}
 	for number := range taken {
 		result.Taken = append(result.Taken, number)
 	}
 	slices.Sort(result.Taken)
 	return result, nil
+}
+
+// refusal gives the error of the render without marks: its lines are those of the files.
+func refusal(input renderInput, marked error) string {
+	if _, err := render(input); err != nil {
+		return err.Error()
+	}
+	return marked.Error()
 }
 
 // instrument rewrites templates so that they mark the branches they take.
@@ -144,20 +159,34 @@ func (i *instrument) list(list *parse.ListNode) {
 }
 
 func (i *instrument) branch(keyword string, node *parse.BranchNode) {
-	line := lineAt(i.source, node.Pos)
-	if node.ElseList == nil {
-		node.ElseList = &parse.ListNode{NodeType: parse.NodeList, Pos: node.Pos}
-	}
-	for _, way := range []struct {
+	line, column := lineAt(i.source, node.Pos), columnAt(i.source, node.Pos)
+	type way struct {
 		name string
 		list *parse.ListNode
-	}{{"taken", node.List}, {"else", node.ElseList}} {
+	}
+	ways := []way{{"taken", node.List}}
+	if node.ElseList == nil && !(keyword == "range" && neverEmpty(node.Pipe)) {
+		node.ElseList = &parse.ListNode{NodeType: parse.NodeList, Pos: node.Pos}
+	}
+	if node.ElseList != nil {
+		ways = append(ways, way{"else", node.ElseList})
+	}
+	for _, way := range ways {
 		number := len(i.branches)
-		i.branches = append(i.branches, branch{i.file, line, keyword, way.name, node.Pipe.String()})
+		i.branches = append(i.branches, branch{i.file, line, column, keyword, way.name, node.Pipe.String()})
 		i.list(way.list)
 		marking := actionNode(fmt.Sprintf("%s %d", mark, number))
 		way.list.Nodes = append([]parse.Node{marking}, way.list.Nodes...)
 	}
+}
+
+// neverEmpty says whether a pipeline makes its list or map of items that are written in it.
+func neverEmpty(pipe *parse.PipeNode) bool {
+	if len(pipe.Cmds) != 1 || len(pipe.Cmds[0].Args) < 2 {
+		return false
+	}
+	function, ok := pipe.Cmds[0].Args[0].(*parse.IdentifierNode)
+	return ok && slices.Contains([]string{"list", "tuple", "dict"}, function.Ident)
 }
 
 // actionNode gives the node of the action {{text}}.
@@ -187,6 +216,11 @@ func sortedTrees(trees map[string]*parse.Tree) []*parse.Tree {
 	}
 	slices.SortFunc(sorted, func(a, b *parse.Tree) int { return strings.Compare(a.Name, b.Name) })
 	return sorted
+}
+
+func columnAt(source string, position parse.Pos) int {
+	before := source[:min(int(position), len(source))]
+	return len(before) - strings.LastIndexByte(before, '\n')
 }
 
 func lineAt(source string, position parse.Pos) int {

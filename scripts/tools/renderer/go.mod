@@ -2,7 +2,10 @@ module trainyard/tools/renderer
 
 go 1.26.0
 
-require helm.sh/helm/v4 v4.3.1
+require (
+	helm.sh/helm/v4 v4.3.1
+	sigs.k8s.io/yaml v1.6.0
+)
 
 require (
 	dario.cat/mergo v1.0.1 // indirect
@@ -124,5 +127,4 @@ require (
 	sigs.k8s.io/kustomize/kyaml v0.21.2 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
-	sigs.k8s.io/yaml v1.6.0 // indirect
 )

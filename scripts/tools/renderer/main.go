@@ -16,6 +16,7 @@ import (
 type request struct {
 	Do     string      `json:"do"`
 	Render renderInput `json:"render"`
+	Old    renderInput `json:"old"`
 	Chart  string      `json:"chart"`
 }
 
@@ -31,6 +32,8 @@ func serve(asked request) (any, error) {
 		return render(asked.Render)
 	case "cover":
 		return cover(asked.Render)
+	case "reuse":
+		return reuse(asked.Old, asked.Render)
 	case "branches":
 		return branches(asked.Chart)
 	case "reads":

@@ -32,6 +32,8 @@ type renderInput struct {
 	APIVersions []string `json:"api_versions"`
 	IncludeCRDs bool     `json:"include_crds"`
 	SkipSchema  bool     `json:"skip_schema"`
+	// SkipMissing renders without the dependencies that Chart.yaml names and charts/ lacks.
+	SkipMissing bool `json:"skip_missing"`
 	// ValuesText holds values files by content, laid over one another before Values.
 	ValuesText []string `json:"values_text"`
 	ValueFiles []string `json:"value_files"`
@@ -44,10 +46,12 @@ type renderInput struct {
 
 // renderOutput is what came out. Manifest is what `helm template` prints, byte for byte.
 type renderOutput struct {
-	Manifest string         `json:"manifest"`
-	Notes    string         `json:"notes"`
-	Hooks    []string       `json:"hooks"`
-	Values   map[string]any `json:"values"`
+	Manifest string   `json:"manifest"`
+	Notes    string   `json:"notes"`
+	Hooks    []string `json:"hooks"`
+	// Documents are the manifest's documents, read.
+	Documents []document     `json:"documents"`
+	Values    map[string]any `json:"values"`
 }
 
 func render(input renderInput) (*renderOutput, error) {
@@ -59,11 +63,18 @@ func render(input renderInput) (*renderOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	output := &renderOutput{Manifest: printed(made), Notes: made.Info.Notes, Values: made.Config}
+	result := output(made)
+	return &result, nil
+}
+
+// output gives what came out of a release that was rendered.
+func output(made *release.Release) renderOutput {
+	result := renderOutput{Manifest: printed(made), Notes: made.Info.Notes, Values: made.Config}
+	result.Documents = documents(result.Manifest)
 	for _, hook := range made.Hooks {
-		output.Hooks = append(output.Hooks, hook.Path)
+		result.Hooks = append(result.Hooks, hook.Path)
 	}
-	return output, nil
+	return result
 }
 
 // load reads a chart and refuses what the command line would refuse.
@@ -82,22 +93,45 @@ func load(path string) (*chartv2.Chart, error) {
 	if kind := loaded.Metadata.Type; kind != "" && kind != "application" {
 		return nil, fmt.Errorf("%s charts are not installable", kind)
 	}
+	return loaded, nil
+}
+
+// checkDependencies refuses a chart whose dependencies are not all there.
+func checkDependencies(loaded *chartv2.Chart) error {
 	accessor, err := chart.NewAccessor(loaded)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if needed := accessor.MetaDependencies(); len(needed) > 0 {
-		if err := action.CheckDependencies(loaded, needed); err != nil {
-			return nil, fmt.Errorf("an error occurred while checking for chart dependencies. "+
-				"You may need to run 'helm dependency build' to fetch missing dependencies: %w", err)
-		}
+	needed := accessor.MetaDependencies()
+	if len(needed) == 0 {
+		return nil
 	}
-	return loaded, nil
+	if err := action.CheckDependencies(loaded, needed); err != nil {
+		return fmt.Errorf("an error occurred while checking for chart dependencies. "+
+			"You may need to run 'helm dependency build' to fetch missing dependencies: %w", err)
+	}
+	return nil
 }
 
 // install runs the client side of an installation, as `helm template` does; functions are
 // more functions that templates may call.
 func install(input renderInput, loaded *chartv2.Chart, functions template.FuncMap) (*release.Release, error) {
+	merged, err := mergedValues(input)
+	if err != nil {
+		return nil, err
+	}
+	return installWith(input, loaded, merged, functions)
+}
+
+// installWith is install with values that are merged already.
+func installWith(
+	input renderInput, loaded *chartv2.Chart, merged map[string]any, functions template.FuncMap,
+) (*release.Release, error) {
+	if !input.SkipMissing {
+		if err := checkDependencies(loaded); err != nil {
+			return nil, err
+		}
+	}
 	configuration := action.NewConfiguration(action.ConfigurationSetLogger(slog.DiscardHandler))
 	configuration.CustomTemplateFuncs = functions
 	client := action.NewInstall(configuration)
@@ -115,10 +149,6 @@ func install(input renderInput, loaded *chartv2.Chart, functions template.FuncMa
 			return nil, fmt.Errorf("invalid kube version '%s': %w", input.KubeVersion, err)
 		}
 		client.KubeVersion = parsed
-	}
-	merged, err := mergedValues(input)
-	if err != nil {
-		return nil, err
 	}
 	made, err := client.RunWithContext(context.Background(), loaded, merged)
 	if err != nil {

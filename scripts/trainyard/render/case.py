@@ -23,6 +23,9 @@ class Case:
     api_versions: tuple[str, ...] = ()
     include_crds: bool = False
     skip_schema: bool = False
+    skip_missing: bool = False
+    """Whether dependencies that Chart.yaml names and charts/ lacks are left out; only the
+    renderer process can."""
     values_text: tuple[str, ...] = ()
     """Contents of values files. Numbers get the types that a file gives them."""
     value_files: tuple[Path, ...] = ()

@@ -1,7 +1,7 @@
 """What a render gave: Kubernetes objects that know which template they came from."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -78,6 +78,14 @@ class Object(dict[str, Any]):
 
 
 @dataclass(frozen=True)
+class Document:
+    """One YAML document, read: what is in it, or why it cannot be read."""
+
+    object: Any = None
+    error: str = ""
+
+
+@dataclass(frozen=True)
 class Rendered:
     """All that came out of one render."""
 
@@ -86,11 +94,15 @@ class Rendered:
     notes: str = ""
     hooks: tuple[str, ...] = field(default=())
     """The templates of hooks, in the order of the manifest's end."""
+    documents: tuple[Document, ...] | None = None
+    """What stands between the manifest's separators, where the renderer has read it already."""
 
     @cached_property
     def objects(self) -> tuple[Object, ...]:
         """All objects, hooks and tests included; TrainyardError where a document is no YAML."""
-        return tuple(_objects(self.manifest))
+        texts = SEPARATOR.split(self.manifest)
+        documents = self.documents or tuple(map(_read, texts))
+        return tuple(_objects(texts, documents))
 
     def all(self, kind: str, **labels: str) -> list[Object]:
         """Give the objects of a kind, with these labels; an error where there is none.
@@ -127,16 +139,22 @@ class Rendered:
         ]
 
 
-def _objects(manifest: str) -> Iterator[Object]:
-    for text in SEPARATOR.split(manifest):
+def _read(text: str) -> Document:
+    try:
+        return Document(yaml.load(text, UniqueKeyLoader))
+    except yaml.YAMLError as error:
+        return Document(error=str(error))
+
+
+def _objects(texts: Iterable[str], documents: Iterable[Document]) -> Iterator[Object]:
+    for text, document in zip(texts, documents, strict=True):
         source = SOURCE.search(text)
         template = source["path"] if source else ""
-        try:
-            content = yaml.load(text, UniqueKeyLoader)
-        except yaml.YAMLError as error:
-            raise TrainyardError(f"{template or 'A document'} is no YAML: {error}") from error
-        if content is None:
+        if document.error:
+            raise TrainyardError(f"{template or 'A document'} is no YAML: {document.error}")
+        if document.object is None:
             continue
-        if not isinstance(content, dict):
-            raise TrainyardError(f"{template} renders {type(content).__name__}, not an object.")
-        yield Object(content, template, text)
+        if not isinstance(document.object, dict):
+            kind = type(document.object).__name__
+            raise TrainyardError(f"{template} renders {kind}, not an object.")
+        yield Object(document.object, template, text)

@@ -15,11 +15,18 @@ from trainyard import tools
 from trainyard.errors import TrainyardError
 from trainyard.process import run
 from trainyard.render.case import Case
-from trainyard.render.objects import Rendered
+from trainyard.render.objects import Document, Rendered
 
 
 class RenderError(TrainyardError):
     """A chart that could not be rendered, in Helm's own words."""
+
+    status = 2
+
+    def __init__(self, message: str, taken: frozenset[int] = frozenset()) -> None:
+        super().__init__(message)
+        self.taken = taken
+        """The branches that the templates took until then, where ``cover`` had asked."""
 
 
 class Renderer(Protocol):
@@ -74,6 +81,8 @@ class Branch:
 
     file: str
     line: int
+    column: int
+    """Where the condition begins on the line, in bytes from 1."""
     keyword: str
     way: str
     """``taken`` or ``else``."""
@@ -88,6 +97,17 @@ class Read:
     file: str
     line: int
     path: str
+
+
+@dataclass(frozen=True)
+class Reused:
+    """What ``--reuse-values`` makes of a new chart."""
+
+    rendered: Rendered | None
+    refused: str
+    """Why there is no render, in Helm's words."""
+    added: tuple[str, ...]
+    """Paths of the new values.yaml that the old one has not got."""
 
 
 class RendererProcess:
@@ -108,9 +128,26 @@ class RendererProcess:
         return _rendered(self._ask("render", render=_request(case)))
 
     def cover(self, case: Case) -> tuple[Rendered, frozenset[int]]:
-        """Render one case and give the branches it took, as indexes into ``branches``."""
+        """Render one case and give the branches it took, as indexes into ``branches``.
+
+        A RenderError knows the branches that were taken before the chart refused.
+        """
         result = self._ask("cover", render=_request(case))
-        return _rendered(result), frozenset(result["taken"] or ())
+        taken = frozenset(result["taken"] or ())
+        if "refused" in result:
+            raise RenderError(result["refused"], taken)
+        return _rendered(result), taken
+
+    def reuse(self, old: Case, new: Case) -> Reused:
+        """Render ``new`` as ``helm upgrade --reuse-values`` does over the release ``old``.
+
+        The values of ``new`` are what the upgrade is given on top; RenderError where the old
+        chart, or the values of either, cannot be read.
+        """
+        result = self._ask("reuse", old=_request(old), render=_request(new))
+        refused = result.get("refused", "")
+        rendered = None if refused else _rendered(result)
+        return Reused(rendered, refused, tuple(result["added"] or ()))
 
     def branches(self, chart: Path) -> list[Branch]:
         """Give every branch of a chart and its dependencies."""
@@ -193,6 +230,7 @@ def _request(case: Case) -> dict[str, object]:
         "api_versions": case.api_versions,
         "include_crds": case.include_crds,
         "skip_schema": case.skip_schema,
+        "skip_missing": case.skip_missing,
         "values_text": case.values_text,
         "value_files": [str(path) for path in case.value_files],
         "set": case.set_values,
@@ -204,4 +242,6 @@ def _request(case: Case) -> dict[str, object]:
 
 
 def _rendered(result: dict[str, Any]) -> Rendered:
-    return Rendered(result["manifest"], result["notes"], tuple(result["hooks"] or ()))
+    documents = tuple(Document(**found) for found in result["documents"])
+    hooks = tuple(result["hooks"] or ())
+    return Rendered(result["manifest"], result["notes"], hooks, documents)

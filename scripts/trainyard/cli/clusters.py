@@ -1,9 +1,7 @@
-"""The command line: thin functions over the package."""
+"""The commands about clusters, images and tests."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,23 +10,13 @@ import typer
 from trainyard import demo as demonstration
 from trainyard import diagnosis, images, testing, tools
 from trainyard.cluster.choice import choose
-from trainyard.console import Stages, console, out, say
-from trainyard.errors import TrainyardError
+from trainyard.console import Stages, out, say
 from trainyard.kube import environment
-
-app = typer.Typer(
-    help="Helm charts for distributed training: build the tools, run a cluster, prove the charts.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 
-@app.command()
 def up(as_json: Json = False) -> None:
     """Start the cluster and wait until it answers DNS.
 
@@ -44,7 +32,6 @@ def up(as_json: Json = False) -> None:
         say(f"The cluster is up after {stages.total_s:.1f} s. Try: trainyard kubectl get nodes")
 
 
-@app.command()
 def down(
     with_images: Annotated[
         bool, typer.Option("--images", help="Also remove the images kept for the next start.")
@@ -56,7 +43,6 @@ def down(
     say(f"{cluster.name}: down.")
 
 
-@app.command()
 def status(as_json: Json = False) -> None:
     """Say whether the chosen cluster runs.
 
@@ -72,13 +58,11 @@ def status(as_json: Json = False) -> None:
     raise typer.Exit(0 if found.running else 1)
 
 
-@app.command()
 def kubeconfig() -> None:
     """Print the path of the chosen cluster's kubeconfig."""
     out.print(str(choose().kubeconfig()), markup=False)
 
 
-@app.command("load-image")
 def load_image(
     reference: Annotated[str, typer.Argument(help="The image's whole name, such as me/train:1.")],
     archive: Annotated[
@@ -94,7 +78,6 @@ def load_image(
     say(f"{cluster.name}: the nodes know {reference}.")
 
 
-@app.command("images")
 def build_images() -> None:
     """Build the container images that are not built yet."""
     builder = images.Builder()
@@ -103,19 +86,16 @@ def build_images() -> None:
         out.print(image.reference, markup=False)
 
 
-@app.command(context_settings=PASSED_ON)
 def kubectl(context: typer.Context) -> None:
     """Run the pinned kubectl against the chosen cluster."""
     _pass_on(tools.kubectl(), context.args)
 
 
-@app.command(context_settings=PASSED_ON)
 def helm(context: typer.Context) -> None:
     """Run the pinned helm against the chosen cluster."""
     _pass_on(tools.helm(), context.args)
 
 
-@app.command()
 def diagnose(
     namespace: Annotated[
         str,
@@ -129,7 +109,6 @@ def diagnose(
     out.print(str(diagnosis.write(choose().kubeconfig(), namespace, "by-hand")), markup=False)
 
 
-@app.command()
 def demo(as_json: Json = False) -> None:
     """Train a real model on the cluster and prove it."""
     summary = demonstration.run_demo()
@@ -137,7 +116,6 @@ def demo(as_json: Json = False) -> None:
         out.print_json(json.dumps(summary))
 
 
-@app.command()
 def test(
     static: Annotated[
         bool, typer.Option("--static", help="Only what needs no cluster: lint, unit, render.")
@@ -152,14 +130,12 @@ def _pass_on(program: Path, arguments: list[str]) -> None:
     raise typer.Exit(subprocess.run([program, *arguments], env=child, check=False).returncode)
 
 
-def main() -> None:
-    """Run the command line; an error that a person is meant to read has no traceback."""
-    try:
-        app()
-    except TrainyardError as error:
-        console.print(f"trainyard: {error.message}", markup=False, style="bold red")
-        if error.remedy:
-            console.print(error.remedy, markup=False)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        os._exit(130)
+def register(app: typer.Typer) -> None:
+    """Add these commands to the command line, in the order in which help shows them."""
+    for command in (demo, test, up, down, status, kubeconfig):
+        app.command()(command)
+    app.command("load-image")(load_image)
+    app.command("images")(build_images)
+    app.command(context_settings=PASSED_ON)(kubectl)
+    app.command(context_settings=PASSED_ON)(helm)
+    app.command()(diagnose)

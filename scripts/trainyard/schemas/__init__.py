@@ -1,0 +1,1 @@
+"""Schemas of the Kubernetes API, offline, and of custom resources from their definitions."""
