@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from trainyard import ground, images, paths
+from trainyard.charts import Chart
 from trainyard.cluster.choice import VARIABLE, choose, wanted
 from trainyard.console import Stages, say
 from trainyard.process import run
@@ -14,12 +15,12 @@ STATIC_SUITES = ("tests/unit", "tests/render", "tests/upgrade")
 
 
 def run_all(*, static: bool) -> int:
-    """Run the linters and pytest; give 0 when all passed, else the first failing status.
+    """Run linters, the checks of the charts, and pytest; give 0, or the first failing status.
 
     With ``static`` only what needs no cluster runs. Otherwise the cluster is started and
     given its image where that is not done yet, unless the user said that there is none.
     """
-    for argv in _linters():
+    for argv in [*_linters(), *_chart_checks()]:
         say(f"$ {' '.join(argv)}")
         status = _call(argv)
         if status != 0:
@@ -41,6 +42,20 @@ def _linters() -> list[list[str]]:
         [*python, "ruff", "format", "--check", "."],
         [*python, "mypy"],
         ["shellcheck", *_shell_scripts()],
+    ]
+
+
+def _chart_checks() -> list[list[str]]:
+    """Give the harness's own commands on every chart, as anybody would call them on theirs."""
+    charts = [Chart.open(path.parent) for path in sorted(paths.CHARTS.glob("*/Chart.yaml"))]
+    every = [str(chart.path.relative_to(paths.ROOT)) for chart in charts]
+    # A library has no cases: its branches are counted through the charts that use it.
+    rendered = [str(c.path.relative_to(paths.ROOT)) for c in charts if not c.library]
+    trainyard = [sys.executable, "-m", "trainyard"]
+    return [
+        [*trainyard, "check", *every],
+        [*trainyard, "cover", *rendered],
+        [*trainyard, "docs", "--verify", *rendered],
     ]
 
 

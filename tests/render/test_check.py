@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from trainyard.checking.variants import LONG_NAME, Chart, Contexts, by_set, cases
+from trainyard.charts import Chart, cases
+from trainyard.checking.variants import LONG_NAME, Contexts, by_set
 from trainyard.render.case import Case
 from trainyard.render.renderer import RendererProcess
 

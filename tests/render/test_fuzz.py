@@ -24,9 +24,6 @@ SETS = int(os.environ.get("TRAINYARD_FUZZ_SETS", "100"))
 SEED = int(os.environ.get("TRAINYARD_FUZZ_SEED", "1"))
 COMPARED = int(os.environ.get("TRAINYARD_FUZZ_COMPARED", "10"))
 
-KNOWN = "e+15"
-"""common.values.text prints whole numbers from 9e15 on with an exponent."""
-
 
 @pytest.fixture(scope="module")
 def process():
@@ -49,7 +46,7 @@ def report(process) -> Report:
 
 def test_random_valid_values_do_not_break_the_chart(report):
     messages = [failure.finding("tf-cluster").message for failure in report.failures]
-    assert [message for message in messages if KNOWN not in message] == []
+    assert messages == []
 
 
 def test_the_run_was_no_empty_one(report):

@@ -453,3 +453,27 @@ def test_under_another_name_in_a_parent_chart_it_is_another_cluster(tmp_path, re
     objects = render({}, chart=parent(tmp_path, alias="vision"))
     assert objects.of("Service")[0]["metadata"]["name"] == "my-vision"
     assert objects.of("Service")[0]["spec"]["selector"]["app.kubernetes.io/name"] == "vision"
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [({"fullnameOverride": "n"}, "n"), ({"fullnameOverride": "true"}, "true")],
+    ids=["n", "true"],
+)
+def test_names_that_yaml_takes_for_something_else_stay_names(render, values, name):
+    (service,) = render(values).of("Service")
+    assert service["metadata"]["name"] == name
+
+
+def test_null_in_a_common_map_reaches_no_pod(render):
+    values = {"nodeSelector": {"a": None, "b": "c"}, "resources": {"limits": {"x/y": None}}}
+    for pod in render(values).pods():
+        assert pod.spec["nodeSelector"] == {"b": "c"}
+        for container in pod.containers:
+            assert "x/y" not in container["resources"]["limits"]
+
+
+def test_large_fractions_have_no_exponent(render):
+    values = {"test": {"timeoutSeconds": 123456789.25}}
+    (pod,) = [pod for pod in render(values).pods() if pod.role == "test"]
+    assert any("123456789.25" in str(part) for part in pod.containers[0]["args"])

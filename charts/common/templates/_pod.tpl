@@ -8,7 +8,9 @@ for common.env.list), null in podLabels and podAnnotations stays, to take away w
 {{- $own := index .values .role -}}
 {{- $settings := deepCopy (omit $own "env") -}}
 {{- range $key := .keys -}}
-  {{- $shared := deepCopy (dict "it" (index $.values $key)) -}}
+  {{- $keepNull := has $key (list "podLabels" "podAnnotations") -}}
+  {{- $shared := dict -}}
+  {{- include "common.values.overlay" (dict "base" $shared "over" (dict "it" (index $.values $key)) "keepNull" $keepNull) -}}
   {{- $mine := index $own $key -}}
   {{- if eq $key "env" -}}
     {{- $_ := set $settings "env" ($shared.it | default list) -}}
@@ -16,7 +18,7 @@ for common.env.list), null in podLabels and podAnnotations stays, to take away w
   {{- else if kindIs "invalid" $mine -}}
     {{- $_ := set $settings $key $shared.it -}}
   {{- else if and (kindIs "map" $mine) (kindIs "map" $shared.it) -}}
-    {{- include (ternary "common.images.overlay" "common.values.overlay" (eq $key "image")) (dict "base" $shared.it "over" $mine "keepNull" (has $key (list "podLabels" "podAnnotations"))) -}}
+    {{- include (ternary "common.images.overlay" "common.values.overlay" (eq $key "image")) (dict "base" $shared.it "over" $mine "keepNull" $keepNull) -}}
     {{- $_ := set $settings $key $shared.it -}}
   {{- end -}}
 {{- end -}}
@@ -47,7 +49,7 @@ Takes: the volume's name.
 Gives: YAML, a list of one volume.
 */}}
 {{- define "common.pod.apiAccess" -}}
-- name: {{ . }}
+- name: {{ . | quote }}
   projected:
     defaultMode: 0444
     sources:
@@ -73,7 +75,7 @@ Takes: the volume's name.
 Gives: YAML, a list of one volumeMount.
 */}}
 {{- define "common.pod.apiAccessMount" -}}
-- name: {{ . }}
+- name: {{ . | quote }}
   mountPath: /var/run/secrets/kubernetes.io/serviceaccount
   readOnly: true
 {{- end -}}

@@ -26,8 +26,12 @@ Gives: nothing. Lists and scalars of `over` replace those of `base`; null in `ov
 {{- range $key, $value := .over -}}
   {{- if and (kindIs "invalid" $value) (not $.keepNull) -}}
     {{- $_ := unset $.base $key -}}
-  {{- else if and (kindIs "map" $value) (kindIs "map" (index $.base $key)) -}}
-    {{- include "common.values.overlay" (dict "base" (index $.base $key) "over" $value) -}}
+  {{- else if kindIs "map" $value -}}
+    {{- /* Also where there is nothing below: its nulls have to go. */ -}}
+    {{- $below := index $.base $key -}}
+    {{- $merged := ternary $below dict (kindIs "map" $below) -}}
+    {{- include "common.values.overlay" (dict "base" $merged "over" $value "keepNull" $.keepNull) -}}
+    {{- $_ := set $.base $key $merged -}}
   {{- else -}}
     {{- $_ := set $.base $key $value -}}
   {{- end -}}
@@ -37,11 +41,11 @@ Gives: nothing. Lists and scalars of `over` replace those of `base`; null in `ov
 {{/*
 common.values.text: a scalar as the user wrote it. Numbers from a values file are floats to Helm and would print as 1e+06.
 Takes: a string, number or boolean.
-Gives: its text, not quoted; whole numbers without exponent or fraction.
+Gives: its text, not quoted; numbers without exponent, below 1e21.
 */}}
 {{- define "common.values.text" -}}
-{{- if and (kindIs "float64" .) (eq (floor .) .) -}}
-{{- printf "%.0f" . -}}
+{{- if kindIs "float64" . -}}
+{{- toJson . -}}
 {{- else -}}
 {{- toString . -}}
 {{- end -}}

@@ -14,7 +14,7 @@ Takes: fullname, name, volume, readOnly (true or left out).
 Gives: YAML, a list of one volume.
 */}}
 {{- define "common.volumes.source" -}}
-- name: {{ .name }}
+- name: {{ .name | quote }}
 {{- if .volume.enabled }}
   persistentVolumeClaim:
     claimName: {{ include "common.volumes.claimName" . | quote }}
@@ -38,8 +38,8 @@ storageClass "" takes global.storageClass, and when that is empty too the cluste
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata:
-  name: {{ include "common.volumes.claimName" . }}
-  namespace: {{ .context.Release.Namespace }}
+  name: {{ include "common.volumes.claimName" . | quote }}
+  namespace: {{ .context.Release.Namespace | quote }}
   labels: {{- include "common.labels.object" (dict "context" .context "component" .name) | nindent 4 }}
   {{- if .volume.keep }}
   annotations:

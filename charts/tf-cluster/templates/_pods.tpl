@@ -174,8 +174,8 @@ metadata:
   labels: {{- include "common.labels.pod" (dict "context" $root "component" .role "extra" (dict "trainyard/cluster-member" "true") "user" $settings.podLabels) | nindent 4 }}
   annotations: {{- include "common.labels.annotations" (dict "user" $settings.podAnnotations) | nindent 4 }}
 spec:
-  subdomain: {{ include "tf-cluster.fullname" $root }}
-  serviceAccountName: {{ include "tf-cluster.serviceAccountName" $root }}
+  subdomain: {{ include "tf-cluster.fullname" $root | quote }}
+  serviceAccountName: {{ include "tf-cluster.serviceAccountName" $root | quote }}
   automountServiceAccountToken: false
   enableServiceLinks: false
   restartPolicy: Never

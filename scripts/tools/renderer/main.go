@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 )
 
 // request is one line of input. Do says what is wanted; the other fields are read by it.
@@ -81,6 +82,8 @@ func run(in io.Reader, out io.Writer) error {
 }
 
 func main() {
+	// Renders leave much garbage and little else: collecting it seldom is worth some memory.
+	debug.SetGCPercent(800)
 	// Helm logs what it finds odd, such as links in a chart; the command line hides most of it.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	if err := run(os.Stdin, os.Stdout); err != nil {

@@ -92,6 +92,11 @@ def _lines(result: Result) -> list[str]:
             f"  Left out, as charts/ lacks them: {', '.join(result.missing)}. "
             "`helm dependency build` brings them."
         )
+    if result.dynamic_reads:
+        lines.append(
+            f"  {len(result.dynamic_reads)} reads of values could not be followed: "
+            f"{', '.join(result.dynamic_reads)}."
+        )
     if counts.excepted:
         lines.append(f"  {counts.excepted} findings are explained by ci/check-exceptions.yaml.")
     return lines

@@ -37,6 +37,9 @@ class Result:
     """The kinds of the objects that were not validated."""
     missing: list[str] = field(default_factory=list)
     """Dependencies that Chart.yaml names and charts/ lacks: they were left out."""
+    dynamic_reads: list[str] = field(default_factory=list)
+    """Reads of values by a key that only a render knows, as ``file:line path``: no check of
+    values against templates sees what they read."""
     seconds: float = 0.0
     cached: bool = False
     """Whether this is the result of an earlier run on the same files."""

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from trainyard.charts import Chart, cases
 from trainyard.checking import cache, exceptions
 from trainyard.checking.result import Result, gathered
-from trainyard.checking.variants import Chart, Contexts, by_set, cases
+from trainyard.checking.variants import Contexts, by_set
 from trainyard.errors import TrainyardError
 from trainyard.findings import Finding
 from trainyard.render.case import Case
@@ -24,6 +25,7 @@ from trainyard.rules.external import named_by
 from trainyard.schemas import bundle, crds
 from trainyard.schemas.validator import Schemas
 from trainyard.upgrade.bump import version_bump
+from trainyard.values.check import check_values
 
 Outcome = tuple[Case, Rendered | RenderError]
 
@@ -69,6 +71,10 @@ class Checker:
             found.seconds = round(time.monotonic() - start, 2)
             return found
         result = Result(chart.name, ())
+        with self._pool.take() as process:
+            checked = check_values(path, process)
+        result.findings += checked.findings
+        result.dynamic_reads = list(checked.dynamic)
         if not chart.library:
             self._check_renders(chart, result)
         result.findings, result.counts.excepted = exceptions.explained(
@@ -81,7 +87,7 @@ class Checker:
     def _check_renders(self, chart: Chart, result: Result) -> None:
         found = cases(chart, self._options.value_files)
         result.counts.cases = len(found)
-        result.missing = list(chart.missing)
+        result.missing = chart.missing
         result.versions = self._versions(found[0])
         newest = result.versions[-1]
         definitions = [*crds.of_chart(chart.path), *crds.read(self._options.definitions)]

@@ -1,17 +1,16 @@
-"""The cases of a chart, and the ways in which each of them is rendered."""
+"""The ways in which a case of a chart is rendered."""
 
 import json
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from trainyard import paths
-from trainyard.errors import TrainyardError
+from trainyard.charts import Chart
 from trainyard.render.case import Case
 
 LONG_NAME = "long-release-name-of-fifty-three-letters-which-is-top"
@@ -23,70 +22,6 @@ IN_VALUE = re.compile(r"([,{}\\])")
 
 SUB_CHART = "sub-chart"
 SET = "--set"
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A chart folder with what its Chart.yaml says."""
-
-    path: Path
-    name: str
-    version: str
-    library: bool
-    missing: tuple[str, ...] = ()
-    """The dependencies that Chart.yaml names and charts/ lacks."""
-
-    @staticmethod
-    def open(path: Path) -> "Chart":
-        """Read a chart; TrainyardError where the folder holds none."""
-        file = path / "Chart.yaml"
-        try:
-            about = yaml.safe_load(file.read_text())
-        except OSError as error:
-            raise TrainyardError(
-                f"{path} is no chart: {file.name} cannot be read ({error.strerror}).",
-                "Name the folder that holds Chart.yaml.",
-            ) from error
-        except yaml.YAMLError as error:
-            raise TrainyardError(f"{file} is no YAML: {error}") from error
-        if not isinstance(about, dict) or not about.get("name") or not about.get("version"):
-            raise TrainyardError(f"{file} names no chart: it needs name and version.")
-        return Chart(
-            path,
-            str(about["name"]),
-            str(about["version"]),
-            about.get("type") == "library",
-            tuple(_missing(path, about.get("dependencies") or [])),
-        )
-
-
-def cases(chart: Chart, value_files: tuple[Path, ...] = ()) -> list[Case]:
-    """Give a chart's cases: its defaults, each ``ci/*-values.yaml``, and those of ``values/``.
-
-    With ``value_files`` there is one case, these files together. In ``values/`` of the
-    checkout, the folders are situations and their files are named after charts.
-    """
-    skip = bool(chart.missing)
-    if value_files:
-        for file in value_files:
-            if not file.is_file():
-                raise TrainyardError(f"There is no values file {file}.")
-        name = ", ".join(file.name for file in value_files)
-        return [Case(chart.path, name, value_files=value_files, skip_missing=skip)]
-    found = [Case(chart.path, skip_missing=skip)]
-    for file in sorted(chart.path.glob("ci/*-values.yaml")):
-        found.append(
-            Case(
-                chart.path,
-                file.name.removesuffix("-values.yaml"),
-                value_files=(file,),
-                skip_missing=skip,
-            )
-        )
-    if chart.path.resolve().is_relative_to(paths.CHARTS):
-        for file in sorted(paths.ROOT.glob(f"values/*/{chart.name}.yaml")):
-            found.append(Case(chart.path, file.parent.name, value_files=(file,), skip_missing=skip))
-    return found
 
 
 class Contexts:
@@ -149,15 +84,6 @@ def merged(case: Case) -> dict[str, Any]:
         if isinstance(found, dict):
             result = _laid_over(result, found)
     return result
-
-
-def _missing(chart: Path, dependencies: list[dict[str, Any]]) -> Iterator[str]:
-    """Give the dependencies that lie neither as a folder nor as an archive in charts/."""
-    there = chart / "charts"
-    for dependency in dependencies:
-        name = str(dependency.get("name", ""))
-        if not (there / name).is_dir() and not list(there.glob(f"{name}-*.tgz")):
-            yield name
 
 
 def _laid_over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trainyard.checking import variants
+from trainyard import charts
 from trainyard.errors import TrainyardError
 from trainyard.render.case import Case
 
@@ -26,8 +26,8 @@ def cases(chart: Path) -> list[Case]:
     Names that charts treat in their own way: the chart's own name, one that begins with a digit
     and holds a dot, and the longest.
     """
-    opened = variants.Chart.open(chart)
-    found = variants.cases(opened)
+    opened = charts.Chart.open(chart)
+    found = charts.cases(opened)
     names = (opened.name[:LONGEST_NAME], "0.9", "n" * LONGEST_NAME)
     named = [replace(found[0], release=name, tags=(f"release {name}",)) for name in names]
     return [*found, *named]

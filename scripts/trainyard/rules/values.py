@@ -171,7 +171,7 @@ ENUMS: dict[tuple[str, str], tuple[str, ...]] = {
     ("PodFailurePolicyRule", "action"): ("FailJob", "FailIndex", "Ignore", "Count"),
     ("PodFailurePolicyOnExitCodesRequirement", "operator"): ("In", "NotIn"),
     ("Toleration", "operator"): ("Exists", "Equal", "Lt", "Gt"),
-    ("Toleration", "effect"): ("NoSchedule", "PreferNoSchedule", "NoExecute"),
+    ("Toleration", "effect"): ("", "NoSchedule", "PreferNoSchedule", "NoExecute"),
     ("LabelSelectorRequirement", "operator"): ("In", "NotIn", "Exists", "DoesNotExist"),
     ("NodeSelectorRequirement", "operator"): (
         "In",

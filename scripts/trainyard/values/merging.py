@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from trainyard.errors import TrainyardError
+from trainyard.charts import Chart
 from trainyard.findings import Finding
 from trainyard.values.loading import Values, leaves, load_values, overlay
 
@@ -42,21 +40,15 @@ class ChartFiles:
 
 def read_chart(folder: Path) -> ChartFiles:
     """Read a chart's values.yaml, schema and dependencies; TrainyardError where it is none."""
-    try:
-        about = yaml.load((folder / "Chart.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
-        name = str(about["name"])
-    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
-        raise TrainyardError(
-            f"{folder} is no chart: its Chart.yaml cannot be read ({error}).",
-            "Name the folder that holds the chart's Chart.yaml.",
-        ) from error
+    chart = Chart.open(folder)
+    name = chart.name
     values: Values = {}
     findings: list[Finding] = []
     if (folder / "values.yaml").is_file():
         values, findings = load_values(folder / "values.yaml", name)
     schema, broken = _schema(folder / "values.schema.json", name)
-    dependencies = tuple(_dependency(folder, each) for each in about.get("dependencies") or ())
-    library = about.get("type") == "library"
+    dependencies = tuple(_dependency(folder, each) for each in chart.dependencies)
+    library = chart.library
     return ChartFiles(name, folder, values, schema, dependencies, (*findings, *broken), library)
 
 

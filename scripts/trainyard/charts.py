@@ -1,0 +1,87 @@
+"""A chart folder: what its Chart.yaml says, and the cases that come with it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from trainyard import paths
+from trainyard.errors import TrainyardError
+from trainyard.render.case import Case
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart folder with what its Chart.yaml says."""
+
+    path: Path
+    name: str
+    version: str
+    library: bool
+    """Whether it renders nothing by itself."""
+    dependencies: tuple[dict[str, Any], ...] = ()
+    """The dependencies as Chart.yaml names them."""
+
+    @staticmethod
+    def open(path: Path) -> "Chart":
+        """Read a chart; TrainyardError where the folder holds none."""
+        file = path / "Chart.yaml"
+        try:
+            about = yaml.safe_load(file.read_text())
+        except OSError as error:
+            raise TrainyardError(
+                f"{path} is no chart: {file.name} cannot be read ({error.strerror}).",
+                "Name the folder that holds Chart.yaml.",
+            ) from error
+        except yaml.YAMLError as error:
+            raise TrainyardError(f"{file} is no YAML: {error}") from error
+        if not isinstance(about, dict) or not about.get("name") or not about.get("version"):
+            raise TrainyardError(f"{file} names no chart: it needs name and version.")
+        return Chart(
+            path,
+            str(about["name"]),
+            str(about["version"]),
+            about.get("type") == "library",
+            tuple(about.get("dependencies") or ()),
+        )
+
+    @property
+    def missing(self) -> list[str]:
+        """The dependencies that lie neither as a folder nor as an archive in charts/."""
+        there = self.path / "charts"
+        names = [str(dependency.get("name", "")) for dependency in self.dependencies]
+        return [
+            name
+            for name in names
+            if not (there / name).is_dir() and not list(there.glob(f"{name}-*.tgz"))
+        ]
+
+
+def cases(chart: Chart, value_files: tuple[Path, ...] = ()) -> list[Case]:
+    """Give a chart's cases: its defaults, each ``ci/*-values.yaml``, and those of ``values/``.
+
+    With ``value_files`` there is one case, these files together. In ``values/`` of the
+    checkout, the folders are situations and their files are named after charts.
+    """
+    skip = bool(chart.missing)
+    if value_files:
+        for file in value_files:
+            if not file.is_file():
+                raise TrainyardError(f"There is no values file {file}.")
+        name = ", ".join(file.name for file in value_files)
+        return [Case(chart.path, name, value_files=value_files, skip_missing=skip)]
+    found = [Case(chart.path, skip_missing=skip)]
+    for file in sorted(chart.path.glob("ci/*-values.yaml")):
+        found.append(
+            Case(
+                chart.path,
+                file.name.removesuffix("-values.yaml"),
+                value_files=(file,),
+                skip_missing=skip,
+            )
+        )
+    if chart.path.resolve().is_relative_to(paths.CHARTS):
+        for file in sorted(paths.ROOT.glob(f"values/*/{chart.name}.yaml")):
+            found.append(Case(chart.path, file.parent.name, value_files=(file,), skip_missing=skip))
+    return found
