@@ -36,12 +36,13 @@ class Chart:
             ) from error
         except yaml.YAMLError as error:
             raise TrainyardError(f"{file} is no YAML: {error}") from error
-        if not isinstance(about, dict) or not about.get("name") or not about.get("version"):
-            raise TrainyardError(f"{file} names no chart: it needs name and version.")
+        if not isinstance(about, dict) or not about.get("name"):
+            raise TrainyardError(f"{file} names no chart: it has no name.")
         return Chart(
             path,
             str(about["name"]),
-            str(about["version"]),
+            # Helm refuses a chart without one, in its own words, when it renders it.
+            str(about.get("version", "")),
             about.get("type") == "library",
             tuple(about.get("dependencies") or ()),
         )

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Iterator
 
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.progress import Progress as ProgressBar
@@ -11,7 +12,7 @@ from trainyard.cluster.choice import choose
 from trainyard.console import Stages, console, say
 from trainyard.errors import TrainyardError
 from trainyard.kube import Helm, Kubectl, Values, pod_summary
-from trainyard.training import INSTANCE, Progress, Release, ended_at
+from trainyard.training import INSTANCE, NOISE, Progress, Release, ended_at
 
 NAMESPACE = "trainyard-demo"
 RELEASE = "mnist"
@@ -87,7 +88,7 @@ def _show_progress(release: Release) -> int:
     """Show the chief's progress until it ends; give the last step."""
     steps = 0
     if not console.is_terminal:
-        for line in release.follow():
+        for line in _told(release):
             steps = seen.step if (seen := Progress.read(line)) else steps
             say(f"          {line}")
         return steps
@@ -100,7 +101,7 @@ def _show_progress(release: Release) -> int:
         transient=True,
     ) as bar:
         task = bar.add_task("waiting for the cluster", total=None)
-        for line in release.follow():
+        for line in _told(release):
             seen = Progress.read(line)
             if not seen:
                 bar.console.print(f"          {line}", markup=False)
@@ -114,6 +115,11 @@ def _show_progress(release: Release) -> int:
                 f"accuracy {seen.accuracy:.3f}  {seen.examples_per_s:.0f} digits/s",
             )
     return steps
+
+
+def _told(release: Release) -> Iterator[str]:
+    """Give the chief's log lines but those of the libraries below it."""
+    return (line for line in release.follow() if not NOISE.match(line))
 
 
 def _verify(helm: Helm) -> dict[str, object]:

@@ -19,6 +19,10 @@ PROGRESS = re.compile(
 )
 
 
+NOISE = re.compile(r"WARNING: All log messages before absl|[IW]\d{4} [\d:.]+ ")
+"""How lines begin that TensorFlow's libraries log before they can be told to be silent."""
+
+
 @dataclass(frozen=True)
 class Progress:
     """One progress line of the sample program."""

@@ -12,10 +12,9 @@ CHART = paths.CHARTS / "tf-cluster"
 CASES = sorted(CHART.glob("ci/*-values.yaml"))
 
 
-@pytest.fixture(scope="module")
-def process():
-    with RendererProcess() as running:
-        yield running
+@pytest.fixture
+def process(renderer: RendererProcess) -> RendererProcess:
+    return renderer
 
 
 def same(process: RendererProcess, case: Case) -> None:

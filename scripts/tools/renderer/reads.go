@@ -19,7 +19,8 @@ type read struct {
 	Line int    `json:"line"`
 	// Path is what follows .Values: "a.b" is read itself, "a.b.**" with all that is below
 	// it, "a.*.b" under whatever key a user chose, "a.?" under a key that only a render
-	// knows; "a.b=" is not read but put there by the template.
+	// knows; "a.b=" is not read but put there by the template; of "a.b|" the template takes
+	// false and 0 for absent, as a default other than these follows.
 	Path string `json:"path"`
 }
 
@@ -448,7 +449,8 @@ func (t *tracer) operand(node parse.Node) *value {
 	case *parse.StringNode:
 		return &value{texts: []string{found.Text}}
 	case *parse.NumberNode:
-		return &value{anyKey: true}
+		zero := found.Int64 == 0 && found.Uint64 == 0 && found.Float64 == 0
+		return &value{anyKey: true, truth: map[bool]int{true: -1, false: 1}[zero]}
 	case *parse.BoolNode:
 		return &value{truth: map[bool]int{true: 1, false: -1}[found.True]}
 	case *parse.NilNode:
@@ -488,7 +490,7 @@ var functions map[string]func(*tracer, []*value) *value
 func init() {
 	functions = map[string]func(*tracer, []*value) *value{
 		"include": callInclude, "dict": callDict, "set": callSet, "index": callIndex, "get": callIndex, "dig": callDig,
-		"default": callEither, "coalesce": callEither, "required": callLast, "ternary": callTernary,
+		"default": callDefault, "coalesce": callEither, "required": callLast, "ternary": callTernary,
 		"pick": callPick, "omit": callCopied, "deepCopy": callCopied, "mustDeepCopy": callCopied, "unset": callFirst,
 		"merge": callMerge, "mergeOverwrite": callMerge, "mustMerge": callMerge, "mustMergeOverwrite": callMerge,
 		"list": callList, "tuple": callList, "append": callAppended, "mustAppend": callAppended, "concat": callConcat,
@@ -585,6 +587,17 @@ func callEither(t *tracer, arguments []*value) *value {
 		all = joined(all, argument)
 	}
 	return all
+}
+
+// callDefault is callEither that notes what default would take for absent.
+func callDefault(t *tracer, arguments []*value) *value {
+	if len(arguments) == 2 && arguments[0] != nil && arguments[1] != nil {
+		number := len(arguments[0].texts) == 0 && arguments[0].truthful() == 1
+		if number && len(arguments[1].paths) == 1 {
+			t.record(arguments[1].paths[0], "|")
+		}
+	}
+	return callEither(t, arguments)
 }
 
 func callTernary(t *tracer, arguments []*value) *value {

@@ -82,6 +82,11 @@ def _lines(result: Result) -> list[str]:
         f"{result.chart}: {verdict}. {counts.cases} cases, {counts.renders} renders, "
         f"{counts.objects} objects, Kubernetes {versions}, {result.seconds:.1f} s{again}."
     )
+    if counts.random_rendered or counts.random_refused:
+        lines.append(
+            f"  Random values: {counts.random_rendered} sets rendered, {counts.random_refused} "
+            f"refused by the chart's own checks, {counts.mutations} wrong ones tried."
+        )
     if counts.no_schema:
         lines.append(
             f"  {counts.no_schema} objects were not validated, as no schema is known of: "

@@ -21,6 +21,12 @@ class Counts:
     """Of these, those that an API schema was there for."""
     no_schema: int = 0
     """Of these, those that no API schema was known for: they were not validated."""
+    random_rendered: int = 0
+    """Random sets of values that were rendered."""
+    random_refused: int = 0
+    """Random sets that the chart refused in its own words, as not going together."""
+    mutations: int = 0
+    """Wrong values, one step from right ones, that the schema had to refuse."""
     excepted: int = 0
     """Findings that the chart's own list of exceptions explains."""
 

@@ -26,11 +26,26 @@ from trainyard.schemas import bundle, crds
 from trainyard.schemas.validator import Schemas
 from trainyard.upgrade.bump import version_bump
 from trainyard.values.check import check_values
+from trainyard.values.fuzz import fuzz
 
 Outcome = tuple[Case, Rendered | RenderError]
 
 NOT_FOR_THIS_VERSION = "chart requires kubeVersion"
 """How Helm begins its refusal of a Kubernetes version that Chart.yaml does not allow."""
+
+RANDOM_SILENCE = frozenset(
+    {
+        "gpu-request",
+        "plain-secret",
+        "pod-security",
+        "reference",
+        "reference-key",
+        "resource-limits",
+        "shared-claim",
+    }
+)
+"""Rules that random values break by themselves: they name what is nowhere, and ask for what
+is not allowed."""
 
 DETERMINISM = "determinism"
 RENDERS_IN_CONTEXT = "render-in-context"
@@ -46,6 +61,10 @@ class Options:
     """Kubernetes versions such as ``1.33``; empty for all with schemas that the chart allows."""
     definitions: tuple[Path, ...] = ()
     """Files with CustomResourceDefinitions of others that the chart uses."""
+    random_sets: int = 0
+    """How many random sets of values, made from the schema, are tried as well."""
+    seed: int = 0
+    """What the random sets are made from: the same seed makes the same sets."""
     fresh: bool = False
     """Whether an earlier result on the same files is passed over."""
 
@@ -77,6 +96,8 @@ class Checker:
         result.dynamic_reads = list(checked.dynamic)
         if not chart.library:
             self._check_renders(chart, result)
+            if settings.random_sets:
+                self._try_random_values(chart, result)
         result.findings, result.counts.excepted = exceptions.explained(
             chart.name, gathered(result.findings), exceptions.load(path)
         )
@@ -108,6 +129,21 @@ class Checker:
                 # What differs by itself says nothing about a version.
                 if case.name not in looker.restless:
                     result.findings += version_bump(case, process)
+
+    def _try_random_values(self, chart: Chart, result: Result) -> None:
+        settings = self._options
+        with self._pool.take() as process:
+            tried = fuzz(
+                chart.path,
+                process,
+                seed=settings.seed,
+                count=settings.random_sets,
+                rules=lambda case, out: check(Render(case, out, named_by(case)), RANDOM_SILENCE),
+            )
+        result.counts.random_rendered = tried.rendered
+        result.counts.random_refused = tried.refused
+        result.counts.mutations = tried.mutations
+        result.findings += [failure.finding(chart.name) for failure in tried.failures]
 
     def _look_in_context(self, looker: "_Looker", case: Case) -> None:
         """Look at a case in one context, by file and by ``--set``, which must agree."""

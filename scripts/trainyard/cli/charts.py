@@ -113,6 +113,10 @@ def check(
     output: Annotated[
         Path | None, typer.Option(help="Write the report into this file instead.")
     ] = None,
+    random: Annotated[
+        int, typer.Option(metavar="N", help="Also try N random sets of values from the schema.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="What the random sets are made from.")] = 0,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Check again what an earlier run found unchanged.")
     ] = False,
@@ -131,6 +135,8 @@ def check(
         value_files=tuple(values or ()),
         versions=tuple(kube_version or ()),
         definitions=tuple(crds or ()),
+        random_sets=random,
+        seed=seed,
         fresh=fresh,
     )
     pool = Pool(os.cpu_count() or 1)

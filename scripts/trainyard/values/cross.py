@@ -1,5 +1,6 @@
 """Three that must agree: the schema, values.yaml, and what the templates read."""
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,11 +10,12 @@ from trainyard.render.renderer import Read
 from trainyard.values.loading import leaves
 from trainyard.values.merging import ChartFiles
 from trainyard.values.meta import values_with
-from trainyard.values.schema import ANY, Node, Path, Schema, dotted
+from trainyard.values.schema import ANY, Node, Path, Schema, dotted, types
 
 BELOW = "**"
 UNKNOWN = "?"
 MADE = "="
+DEFAULTED = "|"
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,8 @@ def _alike(pattern: Path, leaf: Path) -> bool:
 
 
 def parse(read: Read) -> Use | None:
-    """Take a read apart; None where the template makes the value itself."""
-    if read.path.endswith(MADE):
+    """Take a read apart; None where its mark says something else than that it is one."""
+    if read.path.endswith((MADE, DEFAULTED)):
         return None
     parts = read.path.split(".")
     below = parts[-1] == BELOW
@@ -79,7 +81,14 @@ def cross_check(chart: ChartFiles, reads: Iterable[Read]) -> CrossCheck:
     made = {tuple(read.path[:-1].split(".")) for read in found if read.path.endswith(MADE)}
     uses = [use for use in map(parse, found) if use]
     check = _Cross(chart, Schema(chart.schema) if chart.schema else None, uses, made)
-    findings = [*check.without_schema(), *check.defaults(), *check.unread(), *check.unknown()]
+    eaten = check.eaten(read for read in found if read.path.endswith(DEFAULTED))
+    findings = [
+        *check.without_schema(),
+        *check.defaults(),
+        *check.unread(),
+        *check.unknown(),
+        *eaten,
+    ]
     dynamic = sorted({f"{use.place} {dotted(use.path)}.?" for use in check.dynamic()})
     return CrossCheck(sorted(set(findings)), len(uses), dynamic)
 
@@ -130,7 +139,8 @@ class _Cross:
             return
         for path, node in self._declared(self.schema.flat(self.schema.root), ()):
             value = _at(self.chart.values, path)
-            if path[0] == "enabled" or self.foreign(path):
+            # A parent sets `enabled`, and Helm itself puts `global` there.
+            if path in {("enabled",), ("global",)} or self.foreign(path):
                 continue
             if value is _ABSENT:
                 message = "the schema knows it, and values.yaml neither sets it nor says null"
@@ -159,6 +169,26 @@ class _Cross:
             if flat.get("properties"):
                 optional = "default" in flat
                 yield from self._declared(flat, here, only_defaults or optional)
+
+    def eaten(self, reads: Iterable[Read]) -> Iterator[Finding]:
+        """Values that may be false or 0, of which `default` makes something else."""
+        for read in reads:
+            path = tuple(read.path.removesuffix(DEFAULTED).split("."))
+            lost = next((zero for zero in (False, 0) if self._may_be(path, zero)), None)
+            if lost is None or self.foreign(path):
+                continue
+            said = json.dumps(lost)
+            message = f"{said} is a value it may have, and `default` takes {said} for absent"
+            remedy = 'Ask for what is absent: `kindIs "invalid"`, `hasKey`, or a `ternary`.'
+            use = Use(read, path, False, False)
+            yield self.finding("values-zero-lost", dotted(path), message, remedy, use)
+
+    def _may_be(self, path: Path, zero: bool | int) -> bool:
+        """Say whether a value may be ``zero``: by the schema, else by its default's type."""
+        if not self.schema:
+            return type(_at(self.chart.values, path)) is type(zero)
+        # A part of any shape says nothing about what its users mean.
+        return any(types(n) and self.schema.accepts(n, zero) for n in self.schema.at(path))
 
     def unread(self) -> Iterator[Finding]:
         """Values that no template reads."""

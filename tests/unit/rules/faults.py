@@ -44,6 +44,9 @@ WEB, STORE = "templates/web.yaml", "templates/store.yaml"
 HELPERS, SETTINGS = "templates/_helpers.tpl", "templates/settings.yaml"
 SCHEMA, MIGRATE = "values.schema.json", "templates/migrate.yaml"
 
+DEFAULTED = "replicas: {{ .Values.replicas | default 3 | int }}"
+POSITIVE = '"replicas": {"type": "integer", "minimum": 1}'
+
 FULL_NAME = 'trunc 44 | trimSuffix "-"'
 CHART_LABEL = """{{- regexReplaceAll "[^A-Za-z0-9]+$" (regexReplaceAll "[^-A-Za-z0-9_.]" \
 (printf "%s-%s" .Chart.Name .Chart.Version) "_" | trunc 63) "" -}}"""
@@ -139,8 +142,16 @@ FAULTS = (
         "default-eats-zero",
         (),
         "`default 3` takes a 0 that was asked for as not given.",
-        "",
-        unseen="The objects are valid; only what was asked for tells that they are not meant.",
+        "values-zero-lost",
+        Seed(
+            {WEB: ("replicas: {{ .Values.replicas | int }}", DEFAULTED)},
+        ),
+        Seed(
+            {
+                WEB: ("replicas: {{ .Values.replicas | int }}", DEFAULTED),
+                SCHEMA: ('"replicas": {"type": "integer"}', POSITIVE),
+            }
+        ),
     ),
     Fault(
         "list-item-by-index",

@@ -15,8 +15,7 @@ from trainyard.schemas import crds
 from trainyard.schemas.validator import Schemas
 from trainyard.upgrade.report import compare
 from trainyard.upgrade.reuse import reuse
-from trainyard.values.merging import read_chart
-from trainyard.values.meta import check_schema
+from trainyard.values.check import check_values
 
 SEEDED = [fault for fault in FAULTS if table.part(fault) in {"objects", "render", "upgrade"}]
 VALUES = [fault for fault in FAULTS if table.part(fault) == "values"]
@@ -74,14 +73,13 @@ def test_its_near_miss_is_not(process, tmp_path, fault: Fault):
 
 
 @pytest.mark.parametrize("fault", VALUES, ids=lambda fault: fault.id)
-def test_the_values_part_finds_it_and_not_its_near_miss(tmp_path, fault: Fault):
-    assert fault.rule in of_values(depot.write(tmp_path / "bad", fault.bad.edits))
-    assert fault.rule not in of_values(depot.write(tmp_path / "right", fault.near_miss.edits))
+def test_the_values_part_finds_it_and_not_its_near_miss(process, tmp_path, fault: Fault):
+    def rules(name: str, seed: Seed) -> set[str]:
+        chart = depot.write(tmp_path / name, seed.edits)
+        return {one.rule for one in check_values(chart, process).findings}
 
-
-def of_values(folder: Path) -> set[str]:
-    chart = read_chart(folder)
-    return {one.rule for one in (*chart.findings, *check_schema(chart))}
+    assert fault.rule in rules("bad", fault.bad)
+    assert fault.rule not in rules("right", fault.near_miss)
 
 
 def test_selecting_nothing_is_an_error():

@@ -79,3 +79,20 @@ def test_values_of_dependencies_are_theirs():
     sub = Dependency("sub", ("sub.enabled", "with.sub"), False, None)
     made = node(**{"with": node("sub"), "sub": {"type": "object"}})
     assert rules("sub: {x: 1}\nwith: {sub: 1}", made, dependencies=[sub]) == set()
+
+
+def test_a_default_that_eats_false_or_zero_is_found_where_they_are_allowed():
+    flag = {"type": "boolean", "default": False}
+    assert rules("f: false", node(f=flag), "f", "f|") == {("values-zero-lost", "f")}
+    assert rules("a: 1", node("a"), "a", "a|") == {("values-zero-lost", "a")}
+    positive = {"type": "integer", "minimum": 1, "default": 1}
+    text = {"type": "string", "default": "x"}
+    assert rules("p: 1\nt: x", node(p=positive, t=text), "p", "t", "p|", "t|") == set()
+    # Without a schema the type in values.yaml decides.
+    assert ("values-zero-lost", "a") in rules("a: 3", None, "a", "a|")
+    assert ("values-zero-lost", "a") not in rules("a: x", None, "a", "a|")
+
+
+def test_what_helm_and_a_parent_set_needs_no_value():
+    made = node("a", enabled={"type": "boolean", "default": True}, **{"global": {"type": "object"}})
+    assert rules("a: 1", made, "a") == set()
