@@ -34,17 +34,20 @@ class Chart:
                 f"{path} is no chart: {file.name} cannot be read ({error.strerror}).",
                 "Name the folder that holds Chart.yaml.",
             ) from error
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise TrainyardError(f"{file} is no YAML: {error}") from error
         if not isinstance(about, dict) or not about.get("name"):
             raise TrainyardError(f"{file} names no chart: it has no name.")
+        dependencies = about.get("dependencies") or []
+        if not isinstance(dependencies, list) or not all(isinstance(d, dict) for d in dependencies):
+            raise TrainyardError(f"{file} has dependencies that are no list of maps.")
         return Chart(
             path,
             str(about["name"]),
             # Helm refuses a chart without one, in its own words, when it renders it.
             str(about.get("version", "")),
             about.get("type") == "library",
-            tuple(about.get("dependencies") or ()),
+            tuple(dependencies),
         )
 
     @property

@@ -8,6 +8,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.progress import Progress as ProgressBar
 
 from trainyard import diagnosis, ground, images, paths
+from trainyard.cluster.base import Cluster
 from trainyard.cluster.choice import choose
 from trainyard.console import Stages, console, say
 from trainyard.errors import TrainyardError
@@ -35,14 +36,20 @@ def run_demo() -> dict[str, object]:
     try:
         summary = _train(kubectl, stages, values)
     except TrainyardError as error:
-        folder = diagnosis.write(cluster.kubeconfig(), NAMESPACE, "demo")
-        raise TrainyardError(
-            error.message, f"{error.remedy}\nState and logs: {folder}".strip()
-        ) from error
+        raise TrainyardError(error.message, f"{error.remedy}\n{_state(cluster)}".strip()) from error
     paths.WORK.mkdir(exist_ok=True)
     (paths.WORK / "demo.json").write_text(json.dumps(summary, indent=1) + "\n")
     _show(summary)
     return summary
+
+
+def _state(cluster: Cluster) -> str:
+    """Say where the state of a failed demonstration was written, or why it was not."""
+    try:
+        folder = diagnosis.write(cluster.kubeconfig(), NAMESPACE, "demo")
+    except TrainyardError as error:
+        return f"Its state could not be read: {error.message}"
+    return f"State and logs: {folder}"
 
 
 def _train(kubectl: Kubectl, stages: Stages, values: Values) -> dict[str, object]:
@@ -124,7 +131,7 @@ def _told(release: Release) -> Iterator[str]:
 
 def _verify(helm: Helm) -> dict[str, object]:
     """Let ``helm test`` judge the exported model; give what it printed about it."""
-    done = helm.run("test", RELEASE, "--logs", check=False)
+    done = helm.run("test", RELEASE, "--logs", "--timeout=4m", check=False)
     for line in done.stdout.splitlines():
         if line.startswith("{"):
             proof: dict[str, object] = json.loads(line)

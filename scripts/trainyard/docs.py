@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trainyard.charts import Chart
 from trainyard.errors import TrainyardError
 from trainyard.values.loading import scalar
 from trainyard.values.merging import ChartFiles, read_chart
@@ -33,6 +34,7 @@ def write(chart: Path) -> bool:
 
     TrainyardError where the chart has no schema, or its README no marks.
     """
+    Chart.open(chart)
     old, new = _texts(chart)
     if old != new:
         (chart / "README.md").write_text(new, encoding="utf-8")
@@ -44,6 +46,7 @@ def stale(chart: Path) -> str:
 
     A chart without a schema and without marks has no tables, and they are fresh.
     """
+    Chart.open(chart)
     readme = chart / "README.md"
     marked = readme.is_file() and BEGIN in readme.read_text(encoding="utf-8")
     if not marked and not (chart / "values.schema.json").is_file():

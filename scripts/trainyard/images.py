@@ -34,7 +34,7 @@ BASE_EPOCH = "1735689600"
 PULL_TIMEOUT_S = 120
 BUILD_TIMEOUT_S = 3600
 
-CERTIFICATES = Path("/etc/ssl/certs")
+AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class Builder:
             tree = Path(scratch) / "base.tar"
             argv = [
                 *("mmdebstrap", "--variant=minbase", f"--include={','.join(BASE_PACKAGES)}"),
-                # Which mirror this machine uses is nobody else's business.
+                # The mirror belongs to the machine that builds, not to the image.
                 "--customize-hook=rm -rf $1/etc/apt/sources.list $1/etc/apt/sources.list.d/*",
                 "--customize-hook=rm -rf $1/var/log/* $1/var/cache/ldconfig/aux-cache",
                 *(BASE_RELEASE, str(tree)),
@@ -198,7 +198,8 @@ def _pip_settings() -> Iterator[list[str]]:
     """Give the volumes by which pip in a build works as pip on this machine does.
 
     Where packages come through a mirror or behind a private certificate authority, a build
-    needs the same settings; they are mounted, so that nothing of them enters the image.
+    needs the same settings; they are mounted, so that nothing of them enters the image. Docker
+    mounts nothing into a build: there pip has only what the base image brings.
     """
     listed = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
@@ -208,12 +209,12 @@ def _pip_settings() -> Iterator[list[str]]:
     for scope, name, value in re.findall(r"^(\S+)\.(\S+?)='(.*)'$", listed, re.MULTILINE):
         if name in wanted and scope in {"global", ":env:"}:
             lines.append(f"{name.removeprefix('default-')} = {value}")
-    if CERTIFICATES.is_dir():
-        lines.append(f"cert = {CERTIFICATES / 'ca-certificates.crt'}")
+    if AUTHORITIES.is_file():
+        lines.append(f"cert = {AUTHORITIES}")
     with tempfile.TemporaryDirectory(prefix="trainyard-pip-") as scratch:
         settings = Path(scratch) / "pip.conf"
         settings.write_text("\n".join(lines) + "\n")
         volumes = [f"{settings}:/etc/pip.conf:ro"]
-        if CERTIFICATES.is_dir():
-            volumes.append(f"{CERTIFICATES}:{CERTIFICATES}:ro")
+        if AUTHORITIES.is_file():
+            volumes.append(f"{AUTHORITIES.parent}:{AUTHORITIES.parent}:ro")
         yield [part for volume in volumes for part in ("--volume", volume)]

@@ -1,4 +1,4 @@
-"""Run other programs: one way to call them, one way to say that they failed."""
+"""Run other programs, and write files that are nobody else's business."""
 
 import shlex
 import subprocess
@@ -57,3 +57,10 @@ def run(
             f"{tail(done.stderr or done.stdout)}"
         )
     return done
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner may read, at no moment anything else."""
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
+    path.write_bytes(content)

@@ -14,7 +14,7 @@ from trainyard.process import run
 SEARCHED = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Folders of system programs that are not always on PATH."""
 
-CNI_FOLDERS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))
+CNI_FOLDERS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"), Path("/usr/libexec/cni"))
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def ensure(needs: Iterable[Need]) -> None:
     if os.geteuid() != 0 or not which("apt-get"):
         raise TrainyardError(
             f"These system packages are missing: {', '.join(missing)}.",
-            f"On Debian or Ubuntu: sudo {command}. Elsewhere install them by the same names.",
+            f"On Debian or Ubuntu: sudo {command}. Elsewhere they may have other names.",
         )
     with _one_at_a_time:
         say(f"Installing system packages: {' '.join(missing)}")

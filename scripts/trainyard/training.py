@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,9 @@ from trainyard.waiting import wait_for
 
 INSTANCE = "app.kubernetes.io/instance"
 ROLE = "app.kubernetes.io/component"
+
+LINES_REMEMBERED = 1000
+"""Log lines of the last second or so, which come again when a stream is taken up again."""
 
 PROGRESS = re.compile(
     r"^step=(?P<step>\d+) of=(?P<of>\d+) loss=(?P<loss>\S+) accuracy=(?P<accuracy>\S+) "
@@ -119,7 +123,7 @@ class Release:
                 if name in followed or pod["status"].get("phase") == "Pending":
                     continue
                 followed.add(name)
-                yield from self._stream(name)
+                yield from self._lines(name)
             if ended:
                 return
             wait_for(
@@ -135,9 +139,28 @@ class Release:
             for pod in self.pods(role)
         )
 
-    def _stream(self, pod: str) -> Iterator[str]:
+    def _runs(self, pod: str) -> bool:
+        found = self.kubectl.get("pod", pod)
+        ending = found is None or "deletionTimestamp" in found["metadata"]
+        return not ending and found is not None and found["status"].get("phase") == "Running"
+
+    def _lines(self, pod: str) -> Iterator[str]:
+        """Give the lines of one pod's log until it ends, also when the stream breaks meanwhile."""
+        seen: deque[str] = deque(maxlen=LINES_REMEMBERED)
+        since: list[str] = []
+        while True:
+            for line in self._stream(pod, *since):
+                if line not in seen:
+                    seen.append(line)
+                    yield line.partition(" ")[2]
+            if not self._runs(pod):
+                return
+            since = [f"--since-time={seen[-1].partition(' ')[0]}"] if seen else []
+
+    def _stream(self, pod: str, *flags: str) -> Iterator[str]:
+        """Give a pod's log lines, each with its time before it."""
         with subprocess.Popen(
-            self.kubectl.argv("logs", "--follow", pod),
+            self.kubectl.argv("logs", "--follow", "--timestamps", *flags, pod),
             env=environment(self.kubectl.kubeconfig),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -10,9 +10,10 @@ import pytest
 import yaml
 
 from trainyard.charts import Chart, cases
-from trainyard.checking.variants import LONG_NAME, Contexts, by_set
+from trainyard.checking.variants import BUILD, LONG_NAME, Contexts, by_set
 from trainyard.render.case import Case
 from trainyard.render.renderer import RendererProcess
+from trainyard.upgrade.bump import bumped
 
 CONFIG_MAP = """
 apiVersion: v1
@@ -164,10 +165,70 @@ def test_values_by_set_are_the_same_values(chart):
 
 def test_contexts_are_what_they_say(chart, tmp_path):
     opened = Chart.open(chart)
-    contexts = Contexts(opened, tmp_path / "scratch")
-    alone, long, built, sub = contexts.of(Case(chart, value_files=()))
-    assert alone == Case(chart)
-    assert len(long.release) == len(LONG_NAME) == 53
-    assert "+build" in (built.chart / "Chart.yaml").read_text()
-    with RendererProcess() as process:
+    with bumped(chart, {"version": f"1.0.0{BUILD}"}) as copy, RendererProcess() as process:
+        contexts = Contexts(opened, tmp_path / "scratch", copy)
+        alone, long, built, sub = contexts.of(Case(chart, value_files=()))
+        assert alone == Case(chart)
+        assert len(long.release) == len(LONG_NAME) == 53
+        assert "+build" in (built.chart / "Chart.yaml").read_text()
         assert process.render(sub).one("ConfigMap")["data"]["text"] == "plain"
+
+
+@pytest.mark.parametrize("text", ["12:30", "1e3", "2024-01-01", "=", "0o17", "y"])
+def test_a_text_that_yaml_readers_take_for_different_things_is_helms(chart, text):
+    (chart / "values.schema.json").unlink()
+    (chart / "ci" / "odd-values.yaml").write_text(f"# A text of its own.\ntext: {text}\n")
+    done = check(chart)
+    assert "render-same-by-set" not in done.stdout, done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_chart_that_is_called_parent_is_checked_like_any_other(chart):
+    about = (chart / "Chart.yaml").read_text().replace("name: small", "name: parent")
+    (chart / "Chart.yaml").write_text(about)
+    assert "parent: clean" in check(chart).stdout
+
+
+def test_a_chart_that_refuses_upgrades_is_checked_all_the_same(chart):
+    refusal = "{{ if .Release.IsUpgrade }}{{ fail `say the password again` }}{{ end }}"
+    (chart / "templates" / "no.yaml").write_text(refusal)
+    done = check(chart)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "No upgrade was compared, as the chart refuses it. defaults" in done.stdout
+    assert "say the password again" in done.stdout
+
+
+def test_one_unusable_chart_hides_no_findings_of_the_others(chart, tmp_path):
+    done = trainyard("check", "--fresh", chart, tmp_path / "nowhere")
+    assert done.returncode == 2
+    assert "small: clean" in done.stdout
+    assert "is no chart" in done.stderr
+
+
+def test_a_key_that_stands_twice_in_a_given_file_is_found(chart, tmp_path):
+    (tmp_path / "twice.yaml").write_text("steps: 1\nsteps: 2\n")
+    done = check(chart, "--values", tmp_path / "twice.yaml")
+    assert done.returncode == 1
+    assert "values-duplicate-key" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["docs", "--verify", "nowhere"], "nowhere is no chart"),
+        (["diff", "small", "--from", "small", "--from-revision", "HEAD"], "Both --from and"),
+        (["bench", "nothing"], "There is no benchmark nothing"),
+        (["check", "small", "--output", "."], "cannot be written"),
+    ],
+    ids=["docs", "diff", "bench", "output"],
+)
+def test_what_cannot_be_done_ends_with_2_and_says_so(chart, tmp_path, arguments, said):
+    done = trainyard(*arguments, cwd=tmp_path)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_link_that_leads_nowhere_is_no_traceback(chart):
+    (chart / "note.txt").symlink_to("nowhere")
+    assert "Traceback" not in check(chart).stderr

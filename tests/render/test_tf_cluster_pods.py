@@ -703,3 +703,20 @@ def test_null_takes_istios_switch_away_for_all_roles_or_for_one(render):
     assert switched({}) == {"chief", "worker", "ps"}
     assert switched(off) == set()
     assert switched({"chief": off}) == {"worker", "ps"}
+
+
+def test_helm_test_runs_with_the_chiefs_environment_and_the_common_volumes(render):
+    values = {
+        "env": [{"name": "HTTPS_PROXY", "value": "http://proxy.example.org"}],
+        "chief": {"envFrom": [{"secretRef": {"name": "login"}}], "podLabels": {"a": "b"}},
+        "containerSecurityContext": {"readOnlyRootFilesystem": True},
+        "extraVolumes": [{"name": "tmp", "emptyDir": {}}],
+        "extraVolumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],
+    }
+    (pod,) = [pod for pod in render(values).pods() if pod.role == "test"]
+    container = pod.container("check")
+    assert pod.env("check")["HTTPS_PROXY"] == "http://proxy.example.org"
+    assert container["envFrom"] == [{"secretRef": {"name": "login"}}]
+    assert {"name": "tmp", "mountPath": "/tmp"} in container["volumeMounts"]
+    assert {"name": "tmp", "emptyDir": {}} in pod.spec["volumes"]
+    assert pod.metadata["labels"]["a"] == "b"

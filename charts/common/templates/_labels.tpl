@@ -39,7 +39,7 @@ helm.sh/chart: {{ include "common.labels.value" (printf "%s-%s" $chart.Name $cha
 {{/*
 common.labels.pod: the labels of a pod template. Istio reads its switch from the label since 1.10 or so, and a mesh proxy
 would keep a pod of a Job from ending, so it is off unless the user turns it on.
-Takes: context, component, extra (a map that the chart adds, may be left out), user (a map, wins over all but the selector).
+Takes: context, component, extra (a map that the chart adds, may be left out), user (a map, wins over Istio's).
 Gives: YAML lines; every value is a string.
 */}}
 {{- define "common.labels.pod" -}}

@@ -24,7 +24,9 @@ def key(chart: Path, settings: object, files: Iterable[Path]) -> str:
         digest.update(f"{name}={version(name)}\0".encode())
     places = [chart, PACKAGE, tools.RENDERER.folder, *files, *_values(chart)]
     for file in _files(places):
-        digest.update(f"{file}\0".encode() + file.read_bytes() + b"\0")
+        # Of a link that leads nowhere there is only where it leads.
+        content = file.read_bytes() if file.is_file() else bytes(file.readlink())
+        digest.update(f"{file}\0".encode() + content + b"\0")
     return digest.hexdigest()
 
 

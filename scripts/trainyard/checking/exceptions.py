@@ -46,10 +46,11 @@ def load(chart: Path) -> list[Exemption]:
     if not isinstance(entries, list):
         raise TrainyardError(f"{file} is no list of exceptions.")
     for entry in entries:
-        if not isinstance(entry, dict) or not {"rule", "reason"} <= entry.keys() <= KEYS:
+        told = isinstance(entry, dict) and {"rule", "reason"} <= entry.keys() <= KEYS
+        if not told or not all(isinstance(text, str) for text in entry.values()):
             raise TrainyardError(
                 f"{file} holds an entry that is no exception: {entry}",
-                "It needs rule and reason, and may have object and path.",
+                "It needs rule and reason, and may have object and path, all of them texts.",
             )
     return [Exemption(**entry) for entry in entries]
 

@@ -78,6 +78,9 @@ def _lines(result: Result) -> list[str]:
     verdict = f"{number} finding{'s' if number > 1 else ''}" if number else "clean"
     versions = f"{result.versions[0]}-{result.versions[-1]}" if result.versions else "none"
     again = ", from the cache" if result.cached else ""
+    if not result.versions:
+        lines.append(f"{result.chart}: {verdict}. A library: only its values were looked at.")
+        return lines
     lines.append(
         f"{result.chart}: {verdict}. {counts.cases} cases, {counts.renders} renders, "
         f"{counts.objects} objects, Kubernetes {versions}, {result.seconds:.1f} s{again}."
@@ -97,6 +100,8 @@ def _lines(result: Result) -> list[str]:
             f"  Left out, as charts/ lacks them: {', '.join(result.missing)}. "
             "`helm dependency build` brings them."
         )
+    for told in result.not_upgraded:
+        lines.append(f"  No upgrade was compared, as the chart refuses it. {told}")
     if result.dynamic_reads:
         lines.append(
             f"  {len(result.dynamic_reads)} reads of values could not be followed: "

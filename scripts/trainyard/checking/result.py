@@ -43,6 +43,8 @@ class Result:
     """The kinds of the objects that were not validated."""
     missing: list[str] = field(default_factory=list)
     """Dependencies that Chart.yaml names and charts/ lacks: they were left out."""
+    not_upgraded: list[str] = field(default_factory=list)
+    """Cases that could not be rendered as an upgrade, each with why: no upgrade was compared."""
     dynamic_reads: list[str] = field(default_factory=list)
     """Reads of values by a key that only a render knows, as ``file:line path``: no check of
     values against templates sees what they read."""

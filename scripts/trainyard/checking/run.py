@@ -13,7 +13,7 @@ from typing import Any
 from trainyard.charts import Chart, cases
 from trainyard.checking import cache, exceptions
 from trainyard.checking.result import Result, gathered
-from trainyard.checking.variants import Contexts, by_set
+from trainyard.checking.variants import BUILD, Contexts, by_set
 from trainyard.errors import TrainyardError
 from trainyard.findings import Finding
 from trainyard.render.case import Case
@@ -24,9 +24,10 @@ from trainyard.rules.check import check, finding, validate
 from trainyard.rules.external import named_by
 from trainyard.schemas import bundle, crds
 from trainyard.schemas.validator import Schemas
-from trainyard.upgrade.bump import version_bump
+from trainyard.upgrade.bump import bumped, version_bump
 from trainyard.values.check import check_values
 from trainyard.values.fuzz import fuzz
+from trainyard.values.loading import load_values
 
 Outcome = tuple[Case, Rendered | RenderError]
 
@@ -93,6 +94,9 @@ class Checker:
         with self._pool.take() as process:
             checked = check_values(path, process)
         result.findings += checked.findings
+        for file in settings.value_files:
+            if file.is_file():
+                result.findings += load_values(file, chart.name)[1]
         result.dynamic_reads = list(checked.dynamic)
         if not chart.library:
             self._check_renders(chart, result)
@@ -113,8 +117,12 @@ class Checker:
         newest = result.versions[-1]
         definitions = [*crds.of_chart(chart.path), *crds.read(self._options.definitions)]
         looker = _Looker(result, definitions)
-        with tempfile.TemporaryDirectory(prefix="trainyard-check-") as scratch:
-            contexts = Contexts(chart, Path(scratch))
+        version = f"{chart.version.partition('+')[0]}{BUILD}"
+        with (
+            tempfile.TemporaryDirectory(prefix="trainyard-check-") as scratch,
+            bumped(chart.path, {"version": version}) as built,
+        ):
+            contexts = Contexts(chart, Path(scratch), built)
             for case in found:
                 plain = [replace(case, kube_version=version) for version in result.versions]
                 rendered = self._render(plain)
@@ -127,8 +135,12 @@ class Checker:
         with self._pool.take() as process:
             for case in found:
                 # What differs by itself says nothing about a version.
-                if case.name not in looker.restless:
+                if case.name in looker.restless:
+                    continue
+                try:
                     result.findings += version_bump(case, process)
+                except RenderError as error:
+                    result.not_upgraded.append(f"{case.name}: {error.message.strip()}")
 
     def _try_random_values(self, chart: Chart, result: Result) -> None:
         settings = self._options
@@ -159,6 +171,7 @@ class Checker:
     def _versions(self, case: Case) -> tuple[str, ...]:
         """Give the wanted versions that the chart allows."""
         wanted = self._options.versions or tuple(bundle.versions())
+        wanted = tuple(sorted(set(wanted), key=bundle.order))
         tried = self._render([replace(case, kube_version=version) for version in wanted])
         allowed = tuple(
             each.kube_version
@@ -201,7 +214,8 @@ class _Looker:
         if isinstance(rendered, RenderError):
             if not case.tags:
                 raise TrainyardError(f"{case.chart} ({case.title}): {rendered.message}")
-            self._add(case, RENDERS_IN_CONTEXT, rendered.message, "By itself, the case renders.")
+            remedy = "By itself the case renders: look at what the template takes from its context."
+            self._add(case, RENDERS_IN_CONTEXT, rendered.message, remedy)
             return
         counts = self._result.counts
         counts.renders += 1

@@ -2,16 +2,15 @@
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from trainyard.charts import Chart
 from trainyard.render.case import Case
+from trainyard.values.loading import Values, leaves, load_values, overlay
 
 LONG_NAME = "long-release-name-of-fifty-three-letters-which-is-top"
 """A release name of 53 letters, the most that Helm allows."""
@@ -20,6 +19,9 @@ IN_KEY = re.compile(r"([.,=\[\]\\])")
 IN_VALUE = re.compile(r"([,{}\\])")
 """What needs a backslash in the keys and in the values of ``--set`` arguments."""
 
+BUILD = "+build.20260101.abcdef0123456789"
+"""Build metadata as a release pipeline appends it; no label may hold it as it is."""
+
 SUB_CHART = "sub-chart"
 SET = "--set"
 
@@ -27,10 +29,11 @@ SET = "--set"
 class Contexts:
     """The charts that a chart is rendered through beside itself, laid out in a scratch folder."""
 
-    def __init__(self, chart: Chart, scratch: Path) -> None:
+    def __init__(self, chart: Chart, scratch: Path, built: Path) -> None:
+        """Take the chart, an empty folder, and a copy whose version has build metadata."""
         self._chart = chart
         self._parent = _parent(chart, scratch)
-        self._built = _built(chart, scratch)
+        self._built = built
 
     def of(self, case: Case) -> Iterator[Case]:
         """Give a case alone, under the longest name, as a build, and as a sub-chart."""
@@ -42,7 +45,8 @@ class Contexts:
             case,
             chart=self._parent,
             value_files=(),
-            values_text=(yaml.safe_dump(values, sort_keys=False),),
+            # JSON quotes every text, so that none becomes a number on the way.
+            values_text=(json.dumps(values),),
             tags=(*case.tags, SUB_CHART),
         )
 
@@ -56,7 +60,8 @@ def by_set(case: Case) -> Case | None:
     typed: list[str] = []
     strings: list[str] = []
     whole: list[str] = []
-    for path, value in _leaves(merged(case), ""):
+    for names, value in leaves(merged(case)):
+        path = _argument(names)
         if value is None or isinstance(value, bool | int):
             typed.append(f"{path}={json.dumps(value)}")
         elif isinstance(value, str):
@@ -76,33 +81,18 @@ def by_set(case: Case) -> Case | None:
     )
 
 
-def merged(case: Case) -> dict[str, Any]:
-    """Give a case's values files merged as Helm merges them: maps key by key, the later wins."""
-    result: dict[str, Any] = {}
-    for text in [*case.values_text, *(file.read_text() for file in case.value_files)]:
-        found = yaml.safe_load(text)
-        if isinstance(found, dict):
-            result = _laid_over(result, found)
+def merged(case: Case) -> Values:
+    """Give a case's values files as Helm reads and merges them."""
+    result: Values = {}
+    sources: list[str | Path] = [*case.values_text, *case.value_files]
+    for source in sources:
+        result = overlay(result, load_values(source)[0])
     return result
 
 
-def _laid_over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    result = dict(below)
-    for key, value in above.items():
-        under = result.get(key)
-        both = isinstance(under, dict) and isinstance(value, dict)
-        result[key] = _laid_over(under, value) if both and under else value
-    return result
-
-
-def _leaves(values: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Give each value that is no map, or an empty one, with its path as ``--set`` writes it."""
-    for key, value in values.items():
-        path = prefix + _escaped(IN_KEY, str(key))
-        if isinstance(value, dict) and value:
-            yield from _leaves(value, f"{path}.")
-        else:
-            yield path, value
+def _argument(path: tuple[str, ...]) -> str:
+    """Give a value's path as ``--set`` writes it."""
+    return ".".join(_escaped(IN_KEY, key) for key in path)
 
 
 def _escaped(special: re.Pattern[str], text: str) -> str:
@@ -124,14 +114,3 @@ def _parent(chart: Chart, scratch: Path) -> Path:
     (parent / "Chart.yaml").write_text(yaml.safe_dump(about, sort_keys=False))
     (parent / "values.yaml").write_text(yaml.safe_dump({chart.name: {"enabled": True}}))
     return parent
-
-
-def _built(chart: Chart, scratch: Path) -> Path:
-    """Copy ``chart`` with build metadata in its version, which no label may hold as it is."""
-    target = scratch / chart.name
-    shutil.copytree(chart.path, target, ignore=shutil.ignore_patterns(".git"))
-    file = target / "Chart.yaml"
-    version = f"{chart.version.partition('+')[0]}+build.20260101.abcdef0123456789"
-    changed = re.sub(r"(?m)^version:.*$", f"version: {version}", file.read_text())
-    file.write_text(changed)
-    return target

@@ -15,8 +15,9 @@ from trainyard import bench as benchmarks
 from trainyard import docs as documentation
 from trainyard import watching
 from trainyard.checking import reports
+from trainyard.checking.result import Result
 from trainyard.checking.run import Checker, Options
-from trainyard.console import Stages, out, say
+from trainyard.console import Stages, console, out, say
 from trainyard.coverage.cases import cases as coverage_cases
 from trainyard.coverage.cases import refusals
 from trainyard.coverage.measure import measure, to_json
@@ -80,10 +81,16 @@ def render(
     chart: ChartFolder,
     values: ValueFiles = None,
     set_values: SetValues = None,
+    set_string: Annotated[
+        list[str] | None, typer.Option(help="A value as KEY=TEXT, never a number.")
+    ] = None,
     release: Annotated[str, typer.Option(help="The release's name.")] = "my",
     namespace: Annotated[str, typer.Option(help="The release's namespace.")] = "default",
-    kube_version: Annotated[str, typer.Option(help="What the chart is told.")] = "",
-    engine: Annotated[Engine, typer.Option(help="Both give the same.")] = Engine.PROCESS,
+    kube_version: Annotated[str, typer.Option(help="A Kubernetes version to tell the chart.")] = "",
+    engine: Annotated[
+        Engine,
+        typer.Option(help="The fast one, or the helm command line."),
+    ] = Engine.PROCESS,
 ) -> None:
     """Print what a chart renders, as `helm template` does."""
     case = Case(
@@ -114,7 +121,8 @@ def check(
         Path | None, typer.Option(help="Write the report into this file instead.")
     ] = None,
     random: Annotated[
-        int, typer.Option(metavar="N", help="Also try N random sets of values from the schema.")
+        int,
+        typer.Option(metavar="N", min=0, help="Also try N random sets of values."),
     ] = 0,
     seed: Annotated[int, typer.Option(help="What the random sets are made from.")] = 0,
     fresh: Annotated[
@@ -139,24 +147,46 @@ def check(
         seed=seed,
         fresh=fresh,
     )
-    pool = Pool(os.cpu_count() or 1)
-    results = []
+    results, unusable_charts = _checked(charts, options)
+    _write(reports.FORMATS[form](results), output)
+    for error in unusable_charts:
+        console.print(f"trainyard: {error}", markup=False, style="bold red")
+    if unusable_charts:
+        raise typer.Exit(2)
+    raise typer.Exit(0 if all(result.clean for result in results) else 1)
+
+
+def _checked(charts: list[Path], options: Options) -> tuple[list[Result], list[TrainyardError]]:
+    """Check each chart; give the results, and the errors of those that cannot be looked at."""
+    results: list[Result] = []
+    errors: list[TrainyardError] = []
     stages = Stages()
+    with unusable():
+        pool = Pool(os.cpu_count() or 1)
     try:
-        with unusable():
-            for chart in charts:
+        for chart in charts:
+            try:
                 with stages.stage(str(chart), f"Checked {chart}"):
                     results.append(Checker(pool, options).check(chart))
+            except TrainyardError as error:
+                errors.append(error)
     finally:
         pool.close()
-    report = reports.FORMATS[form](results)
-    if output:
+    return results, errors
+
+
+def _write(report: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.write(f"{report}\n" if report else "")
+        return
+    try:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(report + "\n")
-        say(f"The report is in {output}.")
-    else:
-        sys.stdout.write(report + "\n")
-    raise typer.Exit(0 if all(result.clean for result in results) else 1)
+    except OSError as error:
+        raise UnusableError(
+            f"The report cannot be written to {output}: {error.strerror}."
+        ) from error
+    say(f"The report is in {output}.")
 
 
 def diff(
@@ -177,8 +207,11 @@ def diff(
     """Show what an upgrade changes, restarts, deletes and refuses.
 
     Compares the old chart, or the same one, under the old values with the new chart under
-    the new values. Ends with 1 when Kubernetes would refuse the upgrade.
+    the new values (--set is of these). Ends with 1 when there is something to mend, such as a
+    change that Kubernetes would refuse.
     """
+    if old and revision:
+        raise UnusableError("Both --from and --from-revision name the old chart.", "Give one.")
     files = tuple(values or ())
     place = chart_at(chart, revision) if revision else nullcontext(old or chart)
     with unusable(), place as before, RendererProcess() as process:
@@ -261,7 +294,7 @@ def bench(
     chart: Annotated[
         Path | None, typer.Option(help="The chart; by default what `helm create` makes.")
     ] = None,
-    seconds: Annotated[float, typer.Option(help="Seconds for each of the two ways.")] = 9,
+    seconds: Annotated[float, typer.Option(min=1, help="Seconds for each of the two ways.")] = 9,
     as_json: Json = False,
 ) -> None:
     """Time two ways to do the same, side by side in one run.

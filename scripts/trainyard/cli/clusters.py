@@ -18,7 +18,7 @@ PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_opt
 
 
 def up(as_json: Json = False) -> None:
-    """Start the cluster and wait until it answers DNS.
+    """Start the cluster and wait until it can run pods.
 
     TRAINYARD_CLUSTER chooses which cluster. node: the embedded Kubernetes (Linux, root).
     kind: needs Docker or Podman. kubeconfig:CONTEXT: a cluster of your own. Unset: kind
@@ -64,7 +64,7 @@ def kubeconfig() -> None:
 
 
 def load_image(
-    reference: Annotated[str, typer.Argument(help="The image's whole name, such as me/train:1.")],
+    reference: Annotated[str, typer.Argument(help="The image's name, such as localhost/train:1.")],
     archive: Annotated[
         Path,
         typer.Argument(

@@ -25,7 +25,7 @@ class Cluster(Protocol):
     """Whether images can be loaded into its nodes."""
 
     def up(self, stages: Stages) -> None:
-        """Start it, up to the moment when it answers DNS; nothing where it runs already."""
+        """Start it, until it can run pods; nothing where it runs already."""
 
     def down(self, *, images: bool = False) -> None:
         """Stop it and remove what it left; with ``images`` also what is kept for the next start."""

@@ -1,10 +1,12 @@
 """A kind cluster as a cluster: nodes are containers of Docker or Podman."""
 
 import os
+from functools import cache
 from pathlib import Path
 
 from trainyard import paths, system, tools
 from trainyard.cluster.base import Status
+from trainyard.cluster.references import whole
 from trainyard.console import Stages
 from trainyard.errors import TrainyardError
 from trainyard.process import run
@@ -15,6 +17,7 @@ CREATE_TIMEOUT_S = 900
 ENGINES = ("docker", "podman")
 
 
+@cache
 def engine() -> str | None:
     """Give the container engine that answers: ``docker``, else ``podman``, else nothing.
 
@@ -23,7 +26,10 @@ def engine() -> str | None:
     for name in ENGINES:
         if not system.which(name):
             continue
-        asked = run([name, "info", "--format", "{{json .}}"], check=False, timeout=20)
+        try:
+            asked = run([name, "info", "--format", "{{json .}}"], check=False, timeout=20)
+        except TrainyardError:  # It hangs: its engine does not answer.
+            continue
         # The docker client prints its own half and ends with 0 where only the engine is missing.
         if asked.returncode == 0 and '"ServerErrors"' not in asked.stdout:
             return name
@@ -80,13 +86,15 @@ class KindCluster:
     def load_image(self, archive: Path, reference: str) -> None:
         """Load an image archive into every node."""
         self._kind("load", "image-archive", str(archive))
+        if not self.has_image(reference):
+            raise TrainyardError(f"{archive} was loaded, but it holds no image {reference}.")
 
     def has_image(self, reference: str) -> bool:
         """Say whether every node's containerd knows the image."""
         nodes = self._kind("get", "nodes").split()
         listing = ["ctr", "--namespace=k8s.io", "images", "list", "--quiet"]
         known = [run([engine() or "docker", "exec", node, *listing]).stdout for node in nodes]
-        return bool(nodes) and all(reference in images.split() for images in known)
+        return bool(nodes) and all(whole(reference) in images.split() for images in known)
 
     def _exists(self) -> bool:
         # This one verb of kind takes no name.

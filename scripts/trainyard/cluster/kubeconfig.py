@@ -1,12 +1,13 @@
 """A cluster of the user's own, by the name of a kubeconfig context."""
 
+import hashlib
 from pathlib import Path
 
 from trainyard import paths, tools
 from trainyard.cluster.base import Status
 from trainyard.console import Stages
 from trainyard.errors import TrainyardError
-from trainyard.process import run
+from trainyard.process import run, write_private
 
 
 class KubeconfigCluster:
@@ -51,10 +52,10 @@ class KubeconfigCluster:
                 f"The kubeconfig has no context {self._context}: {done.stderr.strip()}",
                 "List the contexts: kubectl config get-contexts",
             )
-        target = paths.cache() / "kubeconfig" / self._context.replace("/", "_")
+        named = hashlib.sha256(self._context.encode()).hexdigest()[:12]
+        target = paths.cache() / "kubeconfig" / named
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.touch(mode=0o600)
-        target.write_text(done.stdout)
+        write_private(target, done.stdout.encode())
         return target
 
     def load_image(self, archive: Path, reference: str) -> None:

@@ -3,11 +3,10 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
-import yaml
-
-from trainyard.errors import TrainyardError
 from trainyard.render.case import Case
+from trainyard.values.loading import load_values
 
 NEXT = re.compile(r"(?<!\\),")
 """What parts the values of one ``--set`` argument."""
@@ -19,8 +18,9 @@ def named_by(case: Case) -> frozenset[str]:
     The chart's own defaults are left out: what they name must be in the release.
     """
     texts: set[str] = set()
-    for text in (*case.values_text, *_files(case)):
-        texts.update(_texts(yaml.load(text, yaml.CSafeLoader)))
+    sources: list[str | Path] = [*case.values_text, *case.value_files]
+    for source in sources:
+        texts.update(_texts(load_values(source)[0]))
     for given in (*case.set_values, *case.set_string):
         for part in NEXT.split(given):
             texts.add(part.rpartition("=")[2].strip("{}"))
@@ -28,14 +28,6 @@ def named_by(case: Case) -> frozenset[str]:
     for given in case.set_json:
         texts.update(_texts(json.loads(given.partition("=")[2])))
     return frozenset(f"*/{text}" for text in texts if text)
-
-
-def _files(case: Case) -> Iterator[str]:
-    for file in case.value_files:
-        try:
-            yield file.read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            raise TrainyardError(f"{file} cannot be read: {error}") from error
 
 
 def _texts(value: object) -> Iterator[str]:

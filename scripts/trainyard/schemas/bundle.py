@@ -41,6 +41,11 @@ def versions() -> list[str]:
     return [f"{major}.{minor}" for major, minor in found if (major, minor) >= OLDEST]
 
 
+def order(version: str) -> tuple[int, ...]:
+    """Give what versions are sorted by: the numbers of ``1.33`` or ``v1.33.2-gke.100``."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+
+
 def minor_of(version: str) -> str:
     """Give ``1.33`` for ``v1.33.2-gke.100``, and the newest version for an empty text."""
     if not version:

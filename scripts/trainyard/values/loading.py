@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from trainyard.errors import TrainyardError
 from trainyard.findings import Finding
 
 Values = dict[str, Any]
@@ -37,7 +38,7 @@ def load_values(source: Path | str, chart: str = "") -> tuple[Values, list[Findi
     and so does the last of several equal keys. They are empty where the file is no YAML map.
     """
     name = source.name if isinstance(source, Path) else "values"
-    text = source.read_text(encoding="utf-8") if isinstance(source, Path) else source
+    text = _text(source)
     reader = _Reader(chart, name)
     try:
         documents = list(yaml.compose_all(text, yaml.CSafeLoader))
@@ -48,6 +49,15 @@ def load_values(source: Path | str, chart: str = "") -> tuple[Values, list[Findi
         reader.not_yaml(error, text)
         return {}, reader.findings
     return values, reader.findings
+
+
+def _text(source: Path | str) -> str:
+    if isinstance(source, str):
+        return source
+    try:
+        return source.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TrainyardError(f"{source} cannot be read: {error}") from error
 
 
 def overlay(base: Values, over: Values) -> Values:

@@ -18,13 +18,15 @@ from trainyard.errors import TrainyardError
 def program(tmp_path, monkeypatch):
     """Put a stand-in for a program first on PATH, written in shell."""
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    kind.engine.cache_clear()
 
     def write(name: str, body: str) -> None:
         path = tmp_path / name
         path.write_text(f"#!/bin/sh\n{body}\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
-    return write
+    yield write
+    kind.engine.cache_clear()
 
 
 DEAD = """echo '{"ServerErrors":["Cannot connect"]}'"""
@@ -48,6 +50,14 @@ def test_the_node_is_chosen_where_none_answers(program, monkeypatch):
     program("podman", "exit 125")
     monkeypatch.delenv("TRAINYARD_CLUSTER", raising=False)
     assert isinstance(choice.choose(), NodeCluster)
+
+
+def test_an_engine_that_hangs_is_none(program, monkeypatch):
+    program("docker", "exec sleep 60")
+    program("podman", ALIVE)
+    real = kind.run
+    monkeypatch.setattr(kind, "run", lambda argv, **more: real(argv, **{**more, "timeout": 0.2}))
+    assert kind.engine() == "podman"
 
 
 def test_the_users_word_wins(program, monkeypatch):
@@ -101,7 +111,7 @@ def test_kind_without_an_engine_says_what_to_do(program):
 def test_kind_is_called_with_a_kubeconfig_of_its_own(program, tmp_path, monkeypatch):
     monkeypatch.setenv("TRAINYARD_CACHE", str(tmp_path / "cache"))
     calls = tmp_path / "calls"
-    program("docker", ALIVE)
+    program("docker", f"""if [ "$1" = exec ]; then echo docker.io/me/x:1; else {ALIVE}; fi""")
     # This stand-in for kind has no cluster before it is asked to create one.
     program(
         "kind",
@@ -118,6 +128,8 @@ esac""",
     assert cluster.status().running
     assert cluster.kubeconfig().stat().st_mode & 0o777 == 0o600
     cluster.load_image(tmp_path / "image.tar", "me/x:1")
+    with pytest.raises(TrainyardError, match="holds no image me/other:1"):
+        cluster.load_image(tmp_path / "image.tar", "me/other:1")
     cluster.down()
     said = calls.read_text()
     assert f"create cluster --kubeconfig={tmp_path}/cache/kind/kubeconfig" in said

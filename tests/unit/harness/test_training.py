@@ -61,5 +61,21 @@ class FakeKubectl:
 
 def test_the_log_goes_on_with_the_pod_that_takes_the_chiefs_place(monkeypatch):
     release = Release(FakeKubectl(), "my")  # type: ignore[arg-type]
-    monkeypatch.setattr(release, "_stream", lambda pod: iter([f"line of {pod}"]))
+    monkeypatch.setattr(release, "_stream", lambda pod: iter([f"12:00 line of {pod}"]))
+    monkeypatch.setattr(release, "_runs", lambda pod: False)
     assert list(release.follow()) == ["line of chief-a", "line of chief-b"]
+
+
+def test_a_log_whose_stream_breaks_goes_on_without_a_line_twice(monkeypatch):
+    release = Release(FakeKubectl(), "my")  # type: ignore[arg-type]
+    asked: list[tuple[str, ...]] = []
+    parts = [["12:00 a", "12:01 b"], ["12:01 b", "12:02 c"]]
+
+    def stream(pod: str, *flags: str):
+        asked.append(flags)
+        return iter(parts[len(asked) - 1])
+
+    monkeypatch.setattr(release, "_stream", stream)
+    monkeypatch.setattr(release, "_runs", lambda pod: len(asked) < 2)
+    assert list(release._lines("chief-a")) == ["a", "b", "c"]
+    assert asked == [(), ("--since-time=12:01",)]

@@ -4,6 +4,7 @@ On version 1 each controller has a hierarchy of its own; on version 2 there is o
 with both (hybrid) mount the controllers as version 1 beside a version 2 tree without any.
 """
 
+import contextlib
 import errno
 from functools import partial
 from pathlib import Path
@@ -83,7 +84,9 @@ class Cgroups:
             wait_for(partial(_removed, group), f"{group} to be empty", timeout=20)
         if self._second:
             for name in added:
-                (self._second / "cgroup.subtree_control").write_text(f"-{name}")
+                # Somebody else on the machine may use the controller by now.
+                with contextlib.suppress(OSError):
+                    (self._second / "cgroup.subtree_control").write_text(f"-{name}")
 
 
 def _hand_on(group: Path) -> list[str]:
@@ -93,7 +96,13 @@ def _hand_on(group: Path) -> list[str]:
     enabled = control.read_text().split()
     added = [name for name in CONTROLLERS_V2 if name in offered and name not in enabled]
     for name in added:
-        control.write_text(f"+{name}")
+        try:
+            control.write_text(f"+{name}")
+        except OSError as error:
+            raise TrainyardError(
+                f"The cgroup {group} does not hand on its controller {name}: {error.strerror}.",
+                "Inside a container use another cluster: TRAINYARD_CLUSTER=kubeconfig:CONTEXT.",
+            ) from error
     return added
 
 

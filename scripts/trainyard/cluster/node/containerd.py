@@ -6,6 +6,7 @@ from typing import IO
 
 from trainyard.cluster.node import layout
 from trainyard.cluster.node.holder import Holder
+from trainyard.cluster.references import whole
 from trainyard.errors import TrainyardError
 from trainyard.process import tail
 
@@ -34,7 +35,7 @@ class Containerd:
         """Import an OCI or Docker archive and make sure that it brought ``reference``."""
         with archive.open("rb") as stream:
             self._ctr("images", "import", "-", stdin=stream)
-        if reference not in self.images():
+        if whole(reference) not in self.images():
             raise TrainyardError(f"{archive} was imported, but it holds no image {reference}.")
 
     def forget_containers(self) -> None:

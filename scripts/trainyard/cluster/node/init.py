@@ -7,6 +7,7 @@ end, and reaps orphans. Its end is the end of every process of the node.
 
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -23,7 +24,8 @@ from trainyard.cluster.node.settings import Component, Plan
 RESTART_AFTER_S = 1.0
 """Seconds between a component's end and its next start."""
 
-API_POLL_S = 0.05
+TURN_S = 0.05
+"""Seconds between two looks at the children and, at first, at the API server."""
 
 
 def main() -> None:
@@ -33,7 +35,7 @@ def main() -> None:
     plan = Plan.load(Path(sys.argv[1]))
     set_up_mounts(plan)
     set_up_network()
-    subprocess.run(["hostname", layout.NAME], check=True)
+    socket.sethostname(layout.NAME)
     Supervisor(plan).run()
 
 
@@ -92,17 +94,19 @@ class Supervisor:
         """Work until SIGTERM or SIGINT; then leave, and the kernel ends all the rest."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: os._exit(0))
+        waiting = [component for component in self._plan.components if component.after_api]
         for component in self._plan.components:
             if not component.after_api:
                 self._start(component)
         self._start(self._forwarder())
-        wait_for_api()
-        for component in self._plan.components:
-            if component.after_api:
-                self._start(component)
         while True:
+            if waiting and api_answers():
+                for component in waiting:
+                    self._start(component)
+                waiting = []
             self._reap()
             self._start_due()
+            time.sleep(TURN_S)
 
     def _forwarder(self) -> Component:
         target = f"127.0.0.1:{layout.API_PORT}"
@@ -129,8 +133,7 @@ class Supervisor:
         process.returncode = 0
 
     def _reap(self) -> None:
-        """Take the end of one child; components among them are due again."""
-        time.sleep(0.1)
+        """Take the end of every child that ended; components among them are due again."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -152,16 +155,15 @@ class Supervisor:
             self._start(component)
 
 
-def wait_for_api() -> None:
-    """Wait until the API server says that it is ready."""
+def api_answers() -> bool:
+    """Say whether the API server answers that it is ready."""
     context = ssl.create_default_context(cafile=str(STATE / "pki" / "ca.crt"))
     url = f"https://127.0.0.1:{layout.API_PORT}/readyz"
-    while True:
-        try:
-            with urllib.request.urlopen(url, context=context, timeout=2):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(API_POLL_S)
+    try:
+        with urllib.request.urlopen(url, context=context, timeout=2):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
 
 
 def _mount(*arguments: str) -> None:

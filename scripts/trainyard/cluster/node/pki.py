@@ -12,6 +12,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from trainyard.process import write_private
+
 VALID_DAYS = 365
 
 
@@ -99,13 +101,6 @@ def kubeconfig(server: str, authority: bytes, client: Pair) -> str:
         },
         sort_keys=False,
     )
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner may read, at no moment anything else."""
-    path.unlink(missing_ok=True)
-    path.touch(mode=0o600)
-    path.write_bytes(content)
 
 
 def _subject(user: str, groups: tuple[str, ...]) -> x509.Name:

@@ -18,6 +18,7 @@ from trainyard.cluster.node.cgroups import Cgroups
 from trainyard.cluster.node.containerd import Containerd
 from trainyard.cluster.node.holder import Holder, spawn
 from trainyard.cluster.node.images import write_archive
+from trainyard.cluster.references import whole
 from trainyard.console import Stages, say
 from trainyard.errors import TrainyardError
 from trainyard.kube import Kubectl
@@ -39,6 +40,8 @@ OWN_IMAGES = {
 }
 
 START_TIMEOUT_S = 180
+
+BRIDGE_FILTER = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
 
 
 class NodeCluster:
@@ -108,7 +111,7 @@ class NodeCluster:
 
     def has_image(self, reference: str) -> bool:
         """Say whether the node's containerd knows ``reference``."""
-        return reference in self._containerd(self._running()).images()
+        return whole(reference) in self._containerd(self._running()).images()
 
     def _running(self) -> Holder:
         self.kubeconfig()
@@ -126,7 +129,7 @@ class NodeCluster:
         kubectl = Kubectl(self._kubeconfig)
         with stages.stage("api", "The API server is ready"):
             self._await(holder, kubectl.api_ready, "the API server")
-            kubectl.apply(settings.addons())
+            self._await(holder, lambda: kubectl.apply(settings.addons()), "DNS and storage")
         with stages.stage("ready", "The node is ready"):
             self._await(holder, lambda: kubectl.ready("node", layout.NAME), "the node")
         with stages.stage("dns", "DNS answers"):
@@ -154,20 +157,29 @@ class NodeCluster:
             log = self._state / "logs" / "init.log"
             return spawn(self._record, self._state / "plan.json", log, listener.fileno(), added)
 
-    def _await(self, holder: Holder, condition: Callable[[], bool], what: str) -> None:
+    def _await(self, holder: Holder, condition: Callable[[], object], what: str) -> None:
         """Wait for a part of the node; say why where it does not come."""
 
+        last = ""
+
         def seen() -> bool:
+            nonlocal last
             if not holder.alive:
-                raise TrainyardError(f"The node ended before {what} was ready.")
-            return condition()
+                return True
+            try:
+                return bool(condition())
+            except TrainyardError as error:  # One slow answer is no end of a start.
+                last = error.message
+                return False
 
         try:
             wait_for(seen, f"{what} of the node", timeout=START_TIMEOUT_S, every=0.1)
+            if not holder.alive:
+                raise TrainyardError(f"The node ended before {what} was ready.")
         except TrainyardError as error:
             logs = self._state / "logs"
             raise TrainyardError(
-                f"{error.message}\n{tail((logs / 'init.log').read_text())}".rstrip(),
+                f"{error.message}\n{last}\n{tail((logs / 'init.log').read_text())}".rstrip(),
                 f"The logs of its programs lie in {logs}.",
             ) from error
 
@@ -185,8 +197,8 @@ class NodeCluster:
         """End the node that is on record, if any, and remove its cgroups."""
         if holder:
             holder.end()
-        Cgroups(layout.cgroup()).remove(holder.controllers_added if holder else [])
         self._record.unlink(missing_ok=True)
+        Cgroups(layout.cgroup()).remove(holder.controllers_added if holder else [])
 
     def _wipe(self, keep: tuple[str, ...]) -> None:
         for path in self._state.iterdir():
@@ -230,6 +242,11 @@ def refuse_where_it_cannot_run() -> None:
         )
     if os.geteuid() != 0:
         raise TrainyardError("The embedded node must be started by root.", instead)
+    if not BRIDGE_FILTER.exists():
+        raise TrainyardError(
+            "The kernel does not filter what crosses a bridge, as Services need it.",
+            "Load the module, which stays loaded: modprobe br_netfilter",
+        )
 
 
 def _inside(build: tools.Build) -> Path:

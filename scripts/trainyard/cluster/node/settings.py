@@ -8,7 +8,8 @@ from typing import Any
 from trainyard import system
 from trainyard.cluster.node import layout
 from trainyard.cluster.node.layout import STATE
-from trainyard.cluster.node.pki import Authority, kubeconfig, signing_key, write_private
+from trainyard.cluster.node.pki import Authority, kubeconfig, signing_key
+from trainyard.process import write_private
 
 PKI = STATE / "pki"
 
