@@ -184,9 +184,12 @@ class _Cross:
             yield self.finding("values-zero-lost", dotted(path), message, remedy, use)
 
     def _may_be(self, path: Path, zero: bool | int) -> bool:
-        """Say whether a value may be ``zero``: by the schema, else by its default's type."""
+        """Say whether a value may be ``zero``.
+
+        Without a schema nobody says that of a number: a port may not be 0, a count may.
+        """
         if not self.schema:
-            return type(_at(self.chart.values, path)) is type(zero)
+            return zero is False and isinstance(_at(self.chart.values, path), bool)
         # A part of any shape says nothing about what its users mean.
         return any(types(n) and self.schema.accepts(n, zero) for n in self.schema.at(path))
 

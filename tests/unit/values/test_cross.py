@@ -88,9 +88,9 @@ def test_a_default_that_eats_false_or_zero_is_found_where_they_are_allowed():
     positive = {"type": "integer", "minimum": 1, "default": 1}
     text = {"type": "string", "default": "x"}
     assert rules("p: 1\nt: x", node(p=positive, t=text), "p", "t", "p|", "t|") == set()
-    # Without a schema the type in values.yaml decides.
-    assert ("values-zero-lost", "a") in rules("a: 3", None, "a", "a|")
-    assert ("values-zero-lost", "a") not in rules("a: x", None, "a", "a|")
+    # Without a schema a boolean in values.yaml tells; of a number nobody says that 0 is meant.
+    assert ("values-zero-lost", "a") in rules("a: true", None, "a", "a|")
+    assert ("values-zero-lost", "a") not in rules("a: 3", None, "a", "a|")
 
 
 def test_what_helm_and_a_parent_set_needs_no_value():
