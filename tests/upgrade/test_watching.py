@@ -138,6 +138,8 @@ def test_ctrl_c_ends_it_cleanly(write_chart):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Tests that run in the background of a shell are started with ctrl-C switched off.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert running.stdout is not None
     lines = [running.stdout.readline(), running.stdout.readline()]
