@@ -128,7 +128,9 @@ def test_colours_follow_the_signs(capsys):
 
 def test_ctrl_c_ends_it_cleanly(write_chart):
     chart = write_chart("chart", "", a=f"{CONFIG}b\n")
+    # Tests that run in the background of a shell are started with ctrl-C switched off.
     program = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import sys; from pathlib import Path; from rich.console import Console\n"
         "from trainyard.render.case import Case; from trainyard.watching import watch\n"
         "watch(Case(Path(sys.argv[1])), Console()); print('ended')"
@@ -138,8 +140,6 @@ def test_ctrl_c_ends_it_cleanly(write_chart):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Tests that run in the background of a shell are started with ctrl-C switched off.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert running.stdout is not None
     lines = [running.stdout.readline(), running.stdout.readline()]
