@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from trainyard import tools
-from trainyard.errors import TrainyardError
 from trainyard.process import run
 
 Object = dict[str, Any]
@@ -137,10 +136,3 @@ class Helm:
 def pod_summary(pods: Sequence[Object]) -> dict[str, str]:
     """Give each pod's phase by its name."""
     return {pod["metadata"]["name"]: pod["status"].get("phase", "Unknown") for pod in pods}
-
-
-def must(found: Object | None, what: str) -> Object:
-    """Give ``found``; TrainyardError naming ``what`` where it is nothing."""
-    if found is None:
-        raise TrainyardError(f"There is no {what}.")
-    return found

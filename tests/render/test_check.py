@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -232,3 +233,20 @@ def test_what_cannot_be_done_ends_with_2_and_says_so(chart, tmp_path, arguments,
 def test_a_link_that_leads_nowhere_is_no_traceback(chart):
     (chart / "note.txt").symlink_to("nowhere")
     assert "Traceback" not in check(chart).stderr
+
+
+def test_diff_shows_what_changes_and_what_reused_values_miss(chart, tmp_path):
+    new = tmp_path / "new" / "small"
+    shutil.copytree(chart, new)
+    (new / "values.yaml").write_text("steps: 1000000\ntext: plain\nmore: {depth: 3}\n")
+    (new / "values.schema.json").unlink()
+    (new / "templates" / "map.yaml").write_text(CONFIG_MAP + "  more: {{ .Values.more.depth }}\n")
+    plain = trainyard("diff", new, "--from", chart, "--set", "text=other")
+    assert 'data.text: "plain" → "other"' in plain.stdout
+    assert "+" in plain.stdout
+    reused = trainyard("diff", new, "--from", chart, "--reuse-values")
+    assert reused.returncode == 1
+    assert "upgrade-reuse-values" in reused.stdout
+    assert "more" in reused.stdout
+    as_json = json.loads(trainyard("diff", new, "--from", chart, "--reuse-values", "--json").stdout)
+    assert as_json["added"] == ["more"]

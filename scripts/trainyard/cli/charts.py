@@ -27,7 +27,8 @@ from trainyard.errors import TrainyardError
 from trainyard.render.case import Case
 from trainyard.render.renderer import HelmCli, Pool, RendererProcess
 from trainyard.upgrade.history import chart_at
-from trainyard.upgrade.report import compare
+from trainyard.upgrade.report import Report, compare
+from trainyard.upgrade.reuse import ReuseReport, reuse
 
 ChartFolder = Annotated[Path, typer.Argument(metavar="CHART", help="The folder of a chart.")]
 ChartFolders = Annotated[list[Path], typer.Argument(metavar="CHART...", help="Folders of charts.")]
@@ -202,25 +203,34 @@ def diff(
         list[Path] | None, typer.Option(help="Values files of the old release, if others.")
     ] = None,
     set_values: SetValues = None,
+    reuse_values: Annotated[
+        bool,
+        typer.Option(
+            "--reuse-values", help="As helm upgrade --reuse-values: the old chart's values stay."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show what an upgrade changes, restarts, deletes and refuses.
 
     Compares the old chart, or the same one, under the old values with the new chart under
-    the new values (--set is of these). Ends with 1 when there is something to mend, such as a
-    change that Kubernetes would refuse.
+    the new values (--set is of these). With --reuse-values the new ones are only what this
+    upgrade is given, and the old chart's values.yaml stands in for the new one's. Ends with 1
+    when there is something to mend, such as a change that Kubernetes would refuse.
     """
     if old and revision:
         raise UnusableError("Both --from and --from-revision name the old chart.", "Give one.")
     files = tuple(values or ())
     place = chart_at(chart, revision) if revision else nullcontext(old or chart)
     with unusable(), place as before, RendererProcess() as process:
-        former = tuple(old_values) if old_values is not None else files
-        report = compare(
-            Case(before, value_files=former),
-            Case(chart, is_upgrade=True, value_files=files, set_values=tuple(set_values or ())),
-            process,
-        )
+        former = files if old_values is None and not reuse_values else tuple(old_values or ())
+        release = Case(before, value_files=former)
+        given = Case(chart, is_upgrade=True, value_files=files, set_values=tuple(set_values or ()))
+        report: Report | ReuseReport
+        if reuse_values:
+            report = reuse(release, given, process)
+        else:
+            report = compare(release, given, process)
     if as_json:
         out.print_json(json.dumps(report.as_dict()))
     else:

@@ -32,7 +32,14 @@ class ReuseReport:
         """Give it for people."""
         if self.upgrade is not None and self.findings == self.upgrade.findings:
             return self.upgrade.lines()
-        return [line for finding in self.findings for line in finding_lines(finding)]
+        told = [line for finding in self.findings for line in finding_lines(finding)]
+        return told if self.upgrade is None else [*self.upgrade.lines(), "", *told]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give it for JSON: that of the upgrade, with all findings and the keys added."""
+        upgrade = self.upgrade.as_dict() if self.upgrade else {}
+        findings = [finding.as_dict() for finding in self.findings]
+        return {**upgrade, "findings": findings, "added": list(self.added)}
 
 
 def reuse(old: Case, new: Case, process: RendererProcess) -> ReuseReport:
