@@ -71,10 +71,9 @@ class Kubectl:
         said = self.run("get", kind, name, "--ignore-not-found", "--output", "json").stdout
         return json.loads(said) if said.strip() else None
 
-    def apply(self, manifests: str) -> bool:
-        """Create or change the objects of a YAML text; give true, for those who wait for it."""
+    def apply(self, manifests: str) -> None:
+        """Create or change the objects of a YAML text."""
         self.run("apply", "--server-side", "--filename", "-", stdin=manifests)
-        return True
 
     def ready(self, kind: str, name: str) -> bool:
         """Say whether an object exists and has the condition Ready."""

@@ -129,7 +129,7 @@ class NodeCluster:
         kubectl = Kubectl(self._kubeconfig)
         with stages.stage("api", "The API server is ready"):
             self._await(holder, kubectl.api_ready, "the API server")
-            self._await(holder, lambda: kubectl.apply(settings.addons()), "DNS and storage")
+            self._await(holder, lambda: _addons_applied(kubectl), "DNS and storage")
         with stages.stage("ready", "The node is ready"):
             self._await(holder, lambda: kubectl.ready("node", layout.NAME), "the node")
         with stages.stage("dns", "DNS answers"):
@@ -157,9 +157,8 @@ class NodeCluster:
             log = self._state / "logs" / "init.log"
             return spawn(self._record, self._state / "plan.json", log, listener.fileno(), added)
 
-    def _await(self, holder: Holder, condition: Callable[[], object], what: str) -> None:
+    def _await(self, holder: Holder, condition: Callable[[], bool], what: str) -> None:
         """Wait for a part of the node; say why where it does not come."""
-
         last = ""
 
         def seen() -> bool:
@@ -167,7 +166,7 @@ class NodeCluster:
             if not holder.alive:
                 return True
             try:
-                return bool(condition())
+                return condition()
             except TrainyardError as error:  # One slow answer is no end of a start.
                 last = error.message
                 return False
@@ -178,9 +177,9 @@ class NodeCluster:
                 raise TrainyardError(f"The node ended before {what} was ready.")
         except TrainyardError as error:
             logs = self._state / "logs"
+            said = (error.message, last, tail((logs / "init.log").read_text()))
             raise TrainyardError(
-                f"{error.message}\n{last}\n{tail((logs / 'init.log').read_text())}".rstrip(),
-                f"The logs of its programs lie in {logs}.",
+                "\n".join(filter(None, said)), f"The logs of its programs lie in {logs}."
             ) from error
 
     def _containerd(self, holder: Holder) -> Containerd:
@@ -252,6 +251,11 @@ def refuse_where_it_cannot_run() -> None:
 def _inside(build: tools.Build) -> Path:
     """Give the folder of a build's programs as the node sees it."""
     return layout.TOOLS / tools.build(build).name
+
+
+def _addons_applied(kubectl: Kubectl) -> bool:
+    kubectl.apply(settings.addons())
+    return True
 
 
 def _dns_answers(holder: Holder) -> bool:
