@@ -88,6 +88,7 @@ def cross_check(chart: ChartFiles, reads: Iterable[Read]) -> CrossCheck:
         *check.unread(),
         *check.unknown(),
         *eaten,
+        *check.lost_nulls(),
     ]
     dynamic = sorted({f"{use.place} {dotted(use.path)}.?" for use in check.dynamic()})
     return CrossCheck(sorted(set(findings)), len(uses), dynamic)
@@ -192,6 +193,21 @@ class _Cross:
             return zero is False and isinstance(_at(self.chart.values, path), bool)
         # A part of any shape says nothing about what its users mean.
         return any(types(n) and self.schema.accepts(n, zero) for n in self.schema.at(path))
+
+    def lost_nulls(self) -> Iterator[Finding]:
+        """Nulls in values.yaml that are to take a default of a dependency away (helm#32132)."""
+        for dependency in self.chart.dependencies:
+            below = self.chart.values.get(dependency.key)
+            if not dependency.chart or not isinstance(below, dict):
+                continue
+            for path, value in leaves(below):
+                default = _at(dependency.chart.values, path)
+                if value is None and default is not _ABSENT and default is not None:
+                    name = dependency.chart.name
+                    message = f"Helm does not take this null for {name}: the default there stays"
+                    remedy = f"Change the default of {name}, or let users pass the null themselves."
+                    whole = dotted((dependency.key, *path))
+                    yield self.finding("values-null-kept", whole, message, remedy)
 
     def unread(self) -> Iterator[Finding]:
         """Values that no template reads."""

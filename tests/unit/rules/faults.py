@@ -124,8 +124,9 @@ FAULTS = (
         "null-in-parent",
         ("helm/helm#32132",),
         "A parent's values.yaml sets a key to null to remove it, and the default below it stays.",
-        "",
-        unseen="Helm merges it so; no chart is wrong.",
+        "values-null-kept",
+        Seed(parent="depot: {steps: null}\n"),
+        Seed(parent="depot: {steps: 5}\n"),
     ),
     Fault(
         "null-without-default",

@@ -75,7 +75,7 @@ def test_its_near_miss_is_not(process, tmp_path, fault: Fault):
 @pytest.mark.parametrize("fault", VALUES, ids=lambda fault: fault.id)
 def test_the_values_part_finds_it_and_not_its_near_miss(process, tmp_path, fault: Fault):
     def rules(name: str, seed: Seed) -> set[str]:
-        chart = depot.write(tmp_path / name, seed.edits)
+        chart = write(tmp_path / name, seed).chart
         return {one.rule for one in check_values(chart, process).findings}
 
     assert fault.rule in rules("bad", fault.bad)
