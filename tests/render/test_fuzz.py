@@ -90,8 +90,8 @@ def spoil(chart: Path, file: str, old: str, new: str) -> None:
 
 
 def test_a_number_that_is_printed_raw_is_found_and_shrunk(process, broken):
-    old = "{{ int64 .Values.runPolicy.ttlSecondsAfterFinished }}"
-    spoil(broken, "templates/ps/job.yaml", old, "{{ .Values.runPolicy.ttlSecondsAfterFinished }}")
+    value = ".context.Values.runPolicy.ttlSecondsAfterFinished"
+    spoil(broken, "templates/_jobs.tpl", f"{{{{ int64 {value} }}}}", f"{{{{ {value} }}}}")
     found = fuzz(broken, process, seed=1, count=80, mutate=False, most_failures=1).failures
     (failure,) = [one for one in found if "ttlSeconds" in one.message][:1]
     assert failure.rule == "fuzz-set"
