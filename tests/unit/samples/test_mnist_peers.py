@@ -99,9 +99,9 @@ def test_a_peer_that_came_is_not_asked_again(sample):
 
 
 def test_giving_up_names_who_is_missing_and_how_long_it_was(sample):
-    with pytest.raises(sample("errors").TryAgainError) as caught:
+    with pytest.raises(sample("errors").NotReadyError) as caught:
         wait(sample, {"ps": 0, "worker": 1e9}, timeout=12.5)
-    assert caught.value.exit_code == 75
+    assert caught.value.exit_code == 69
     assert "12.5 s" in str(caught.value)
     assert "worker 0 at worker:1 (no answer)" in str(caught.value)
     assert "ps 0" not in str(caught.value)
@@ -123,7 +123,7 @@ def watch(sample, gone_at, timeout=1e9):
     while clock.now < 300 and not error:
         try:
             watching.check()
-        except sample("errors").TryAgainError as caught:
+        except sample("errors").LostPeerError as caught:
             error = caught
         else:
             clock.sleep(0.01)

@@ -63,11 +63,95 @@ def test_a_signal_ends_it_at_once_even_inside_a_call_that_never_returns(number):
         process.communicate()
 
 
+# TensorFlow does that: it puts a handler of its own, which ignores SIGTERM, in place of ours.
+STUBBORN = (
+    "import ctypes, process\n"
+    "process.end_on_signals()\n"
+    "ignore = ctypes.CDLL(None).getppid\n"
+    "ctypes.CDLL(None).signal(15, ignore)\n"
+    "print('ready', flush=True)\n"
+    "import time; time.sleep(60)\n"
+)
+
+
+def test_a_handler_that_is_put_in_place_later_does_not_matter():
+    process = python(STUBBORN)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        process.terminate()
+        assert process.wait(timeout=5) == 143
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_thread_that_was_there_before_does_not_matter():
+    # Such a thread may be given the signal, for it does not block it: numpy starts some.
+    process = python(
+        "import process, threading, time\n"
+        "threading.Thread(target=time.sleep, args=[60], daemon=True).start()\n"
+        "process.end_on_signals()\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    try:
+        assert process.stdout.readline() == "ready\n"
+        process.terminate()
+        assert process.wait(timeout=5) == 143
+    finally:
+        process.kill()
+        process.communicate()
+
+
+ASKED = (
+    "import process, sys, time\n"
+    "def run(_):\n"
+    "    asked = process.ask_first({grace})\n"
+    "    print('ready', flush=True)\n"
+    "    asked.wait()\n"
+    "    print('asked', flush=True)\n"
+    "    time.sleep({rest})\n"
+    "process.end(run, [])\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("grace", "rest", "again", "expected"),
+    [(60, 0, False, 0), (60, 60, True, 143), (0.2, 60, False, 143)],
+    ids=["done in time", "a second signal", "out of time"],
+)
+def test_who_wants_to_be_asked_first_may_end_by_itself(grace, rest, again, expected):
+    process = python(ASKED.format(grace=grace, rest=rest))
+    try:
+        assert process.stdout.readline() == "ready\n"
+        process.terminate()
+        assert process.stdout.readline() == "asked\n"
+        if again:
+            process.terminate()
+        assert process.wait(timeout=5) == expected
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_a_deadline_ends_what_never_returns():
     code, out, err = result(
         "import process, time\nwith process.deadline(0.2, 'they are silent'): time.sleep(60)\n"
     )
-    assert (code, out, err) == (75, "", "gave up after 0.2 s: they are silent\n")
+    assert (code, out, err) == (69, "", "gave up after 0.2 s: they are silent\n")
+
+
+def test_a_deadline_ends_even_what_holds_all_threads_of_python():
+    # As TensorFlow does while it joins mirrored workers: PyDLL keeps the interpreter's lock.
+    code, _, err = result(
+        "import ctypes, process\n"
+        "process.BACKUP_SECONDS = 0.1\n"
+        "mutex = ctypes.create_string_buffer(64)\n"
+        "with process.deadline(0.2, 'they are silent'):\n"
+        "    for _ in range(2): ctypes.PyDLL(None).pthread_mutex_lock(mutex)\n"
+    )
+    assert code == 1
+    assert err.startswith("Timeout (0:00:00.3")
 
 
 def test_a_deadline_met_is_forgotten():
@@ -84,6 +168,8 @@ def test_a_deadline_met_is_forgotten():
     [
         ("pass", 0, ""),
         ("raise errors.UsageError('wrong')", 2, "-c: wrong\n"),
+        ("raise errors.NotReadyError('absent')", 69, "-c: absent\n"),
+        ("raise errors.LostPeerError('gone')", 69, "-c: gone\n"),
         ("raise errors.TryAgainError('lost')", 75, "-c: lost\n"),
         ("raise errors.SampleError('bad')", 1, "-c: bad\n"),
         ("raise SystemExit(2)", 2, ""),
@@ -101,7 +187,7 @@ def test_what_nobody_foresaw_has_a_traceback():
 
 
 def test_without_a_cluster_one_sentence_says_what_is_missing():
-    code, out, err = train()
+    code, out, err = train("--strategy=parameter-server")
     assert (code, out) == (2, "")
     assert err.startswith("train.py: TF_CONFIG is not set")
     assert len(err.splitlines()) == 1
@@ -117,6 +203,9 @@ def test_without_a_cluster_one_sentence_says_what_is_missing():
         (["--dataset", "cifar"], "invalid choice: 'cifar'"),
         (["--model-name", "../x"], "'../x' is not a plain folder name"),
         (["--epoch", "3"], "unrecognized arguments"),
+        (["--strategy", "horovod"], "invalid choice: 'horovod'"),
+        (["--updates", "never"], "invalid choice: 'never'"),
+        (["--collectives", "mpi"], "invalid choice: 'mpi'"),
     ],
 )
 def test_wrong_flags_are_named(flags, message):
@@ -132,6 +221,7 @@ def test_every_flag_is_explained():
         *("dataset", "data-dir", "epochs", "batch-size", "learning-rate", "seed"),
         *("checkpoint-dir", "checkpoint-every", "log-dir", "log-every"),
         *("model-dir", "model-name", "peer-timeout"),
+        *("strategy", "updates", "collectives", "follow-cluster"),
     ]
     for flag in flags:
         assert f"--{flag} " in out
@@ -141,7 +231,15 @@ def test_nothing_of_tensorflow_is_needed_to_see_that_flags_are_wrong():
     # The light half of the program must stay importable without TensorFlow, for these tests too.
     pytest.importorskip("numpy", reason="the sample program needs numpy")
     code, out, err = result(
-        "import cluster, data, errors, export, peers, predict, process, train\n"
+        "import cluster, data, errors, export, lock, peers, predict, process, progress\n"
+        "import rendezvous, train\n"
         "print({'tensorflow', 'keras'} & sys.modules.keys() or 'none')"
     )
     assert (code, out) == (0, "none\n"), err
+
+
+def test_an_evaluator_needs_a_folder_to_watch():
+    config = '{"cluster": {"evaluator": ["e:1"]}, "task": {"type": "evaluator", "index": 0}}'
+    code, out, err = train(TF_CONFIG=config)
+    assert (code, out) == (2, "")
+    assert "an evaluator needs --checkpoint-dir" in err

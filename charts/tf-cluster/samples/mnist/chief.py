@@ -6,54 +6,48 @@ alone, and it sends the training data to the workers.
 
 import time
 from argparse import Namespace
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import data
-import export
 import keras
+import lock
 import model
 import numpy as np
 import peers
 import process
+import synchronous
 import tensorflow as tf
-from cluster import Task
-from errors import TryAgainError, UsageError
+import training
+from cluster import Follower, Task
 
 HERE = "/job:chief/replica:0/task:0/device:CPU:0"
-CHECKPOINTS_KEPT = 3
 LEAST_PATIENCE_SECONDS = 60.0  # for what takes a while even if all is well
+POLL_SECONDS = 0.002
 LOSSES = (
     tf.errors.UnavailableError,
     tf.errors.AbortedError,
     tf.errors.FailedPreconditionError,
     tf.errors.NotFoundError,
 )
-tf.get_logger().propagate = False  # or each of its messages comes twice
 
 
-def run(task: Task, flags: Namespace) -> None:
-    """Train to the end, from the newest checkpoint if there is one; then evaluate and export.
+def run(task: Task, flags: Namespace, follower: Follower) -> None:
+    """Train to the end; training.run says how, and what is raised."""
+    digits = training.load_digits(flags)
+    with follower.ending_waits():
+        # The lock comes first: the servers heed whoever connected last, so a chief that is about
+        # to end must not be cut off by the next.
+        lock.take(flags.checkpoint_dir, flags.peer_timeout)
+        peers.wait_for_peers(task.peers("ps", "worker"), flags.peer_timeout)
+    task = task.located()
 
-    Raises:
-        UsageError: flags, data and checkpoint do not fit together.
-        TryAgainError: peers are missing, or were lost on the way.
-        tf.errors.OpError: anything else that TensorFlow reports.
-    """
-    digits = data.load(flags.dataset, flags.data_dir)
-    examples = len(digits.train_images)
-    if flags.batch_size > examples:
-        raise UsageError(f"--batch-size {flags.batch_size} exceeds the {examples} training images")
-    peers.wait_for_peers(task.peers("ps", "worker"), flags.peer_timeout)
-    store = Store(flags.checkpoint_dir)
-    try:
-        train(task, flags, digits, connect(task, flags.peer_timeout), store)
-    except tf.errors.OpError as error:
-        if not (loss := lost_peer(task, error)):
-            raise
-        raise TryAgainError(f"{loss}; {store.outlook()}") from error
-    except TryAgainError as error:
-        raise TryAgainError(f"{error}; {store.outlook()}") from error
+    def start() -> Coordinator:
+        with follower.ending_waits():
+            strategy = connect(task, flags.peer_timeout)
+        return Coordinator(task, flags, digits, strategy, follower)
+
+    training.run(start, partial(lost_peer, task), digits, flags, follower)
 
 
 def connect(task: Task, timeout: float) -> tf.distribute.ParameterServerStrategy:
@@ -84,45 +78,12 @@ def lost_peer(task: Task, error: tf.errors.OpError) -> str:
     return ""
 
 
-def train(
-    task: Task,
-    flags: Namespace,
-    digits: data.Digits,
-    strategy: tf.distribute.ParameterServerStrategy,
-    store: "Store",
-) -> None:
-    """Train, evaluate and export on a cluster that is connected."""
-    trainer = Trainer(task, flags, digits, strategy)
-    step = store.restore(trainer.state())
-    total = flags.epochs * (len(digits.train_images) // flags.batch_size)
-    with tf.device(HERE):
-        events = tf.summary.create_file_writer(flags.log_dir) if flags.log_dir else None
-    report = Report(trainer, events, step, total)
-    while step < total:
-        stop = next_stop(step, total, flags.log_every, flags.checkpoint_every)
-        trainer.advance(step, stop)
-        step = stop
-        if step % flags.log_every == 0 or step == total:
-            report.write(step)
-        if step % flags.checkpoint_every == 0 or step == total:
-            store.save(step)
-    finished = trainer.finished_model()
-    share = model.accuracy(finished, digits.held_out_floats(), digits.held_out_labels)
-    print(f"held_out accuracy={share:.4f} examples={len(digits.held_out_labels)}", flush=True)
-    if flags.model_dir:
-        folder = Path(flags.model_dir, flags.model_name)
-        with tf.device(HERE):
-            path = export.save(finished, digits.shape, folder)
-        print(f"exported {path}", flush=True)
-
-
-def next_stop(step: int, total: int, *intervals: int) -> int:
-    """The next step at which something is due: a multiple of an interval, or the end."""
-    return min(total, *((step // interval + 1) * interval for interval in intervals))
-
-
-class Trainer:
+class Coordinator:
     """The model and its optimizer on the parameter servers, and the workers that train it."""
+
+    leads = True
+    device = HERE
+    leaving = False
 
     def __init__(
         self,
@@ -130,8 +91,9 @@ class Trainer:
         flags: Namespace,
         digits: data.Digits,
         strategy: tf.distribute.ParameterServerStrategy,
+        follower: Follower,
     ) -> None:
-        self.flags, self.digits = flags, digits
+        self.flags, self.digits, self.follower = flags, digits, follower
         patience = max(LEAST_PATIENCE_SECONDS, flags.peer_timeout)
         self.watch = peers.Watch(task.peers("ps", "worker"), patience)
         with strategy.scope():
@@ -140,8 +102,15 @@ class Trainer:
             self.optimizer.build(self.model.trainable_variables)
             self.totals = tf.Variable(tf.zeros([3]), name="totals")
         self.coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
-        self.step = self._training_step(strategy)
         self.iterator = iter(self.coordinator.create_per_worker_dataset(self._all_examples))
+        if flags.updates == "sync":
+            shares = len(task.cluster["worker"])
+            self.gathering = synchronous.Gathering(
+                strategy, self.model, self.optimizer, self.totals, shares
+            )
+            self.step = self.gathering.worker_step(digits.white, flags.batch_size)
+        else:
+            self.step = self._training_step(strategy)
 
     def _all_examples(self) -> tf.data.Dataset:
         """The whole training data, again and again; it goes to each worker once, as a constant."""
@@ -160,26 +129,60 @@ class Trainer:
         return on_worker
 
     def state(self) -> dict[str, tf.Variable]:
-        """What a checkpoint holds, by name. The learning rate is the flag's affair, not its."""
-        variables = [*self.model.variables, *self.optimizer.variables]
-        return {v.path: v.value for v in variables if v is not self.optimizer.learning_rate}
+        """What a checkpoint holds, by name."""
+        return model.variables(self.model, self.optimizer)
 
-    def advance(self, start: int, stop: int) -> None:
-        """Do steps `start` to `stop`.
+    def share(self, step: int) -> int:
+        """Nothing to do: there is one state, on the parameter servers."""
+        return step
+
+    def advance(self, start: int, stop: int) -> int:
+        """Do steps `start` to `stop`, or fewer if the cluster changes.
+
+        Raises:
+            tf.errors.OpError, LostPeerError: the servers cannot go on.
+        """
+        examples, flags = len(self.digits.train_images), self.flags
+        batches = data.batches(examples, flags.batch_size, flags.seed, start, stop)
+        if flags.updates == "sync":
+            return self._advance_together(start, batches)
+        for batch in batches:
+            self.coordinator.schedule(self.step, args=(self.iterator, tf.constant(batch)))
+        self._wait()
+        self.leaving = self.follower.has_changed()
+        return stop
+
+    def _advance_together(self, step: int, batches: Iterator[np.ndarray]) -> int:
+        """Do a step for each batch: all workers' shares first, then one update."""
+        for batch in batches:
+            for share, part in enumerate(self.gathering.parts(batch)):
+                numbers = part, np.int32(share), np.int64(self.gathering.applied)
+                arguments = (self.iterator, *map(tf.constant, numbers))
+                self.coordinator.schedule(self.step, args=arguments)
+            self._wait()
+            step += 1
+            self.gathering.apply()
+            self.leaving = self.follower.has_changed()
+            if self.leaving:
+                break
+        return step
+
+    def _wait(self) -> None:
+        """Return once all that was scheduled is done.
 
         The coordinator survives the loss of a worker. Instead of its join(), which would wait for
         ever where a machine vanished without a word, this looks after the peers while it waits.
-
-        Raises:
-            tf.errors.OpError, TryAgainError: the cluster cannot go on.
         """
-        examples, flags = len(self.digits.train_images), self.flags
-        for batch in data.batches(examples, flags.batch_size, flags.seed, start, stop):
-            self.coordinator.schedule(self.step, args=(self.iterator, tf.constant(batch)))
         self.watch.start()
         while not self.coordinator.done():
-            time.sleep(0.01)
+            time.sleep(POLL_SECONDS)
             self.watch.check()
+
+    def settle(self) -> None:
+        """Nothing to do: the servers follow the chief."""
+
+    def close(self) -> None:
+        """Nothing to do: the servers are ended by whoever started them."""
 
     def take_totals(self) -> np.ndarray:
         """Sum of losses, right answers and examples since the last call, float32 [3]."""
@@ -189,102 +192,4 @@ class Trainer:
 
     def finished_model(self) -> keras.Sequential:
         """A copy of the model in this process, out of the parameter servers."""
-        with tf.device(HERE):
-            copy = model.build(self.digits.shape, self.flags.seed)
-            for own, trained in zip(copy.variables, self.model.variables, strict=True):
-                own.assign(trained.value.numpy())
-        return copy
-
-
-class Store:
-    """The checkpoints in a folder of the chief; an empty folder name means that none are kept.
-
-    What is saved are copies in this process. CheckpointOptions(experimental_io_device=...) would
-    also keep the servers from writing files, but leaks 0.4 MB on each server at every save.
-    """
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-        self.saved_step = 0
-
-    def restore(self, state: dict[str, tf.Variable]) -> int:
-        """Restore `state` from the newest checkpoint; return its step, 0 if there is none.
-
-        Raises:
-            UsageError: the checkpoint is of another model.
-        """
-        if not self.folder:
-            return 0
-        self.state = state
-        with tf.device(HERE):
-            self.step = tf.Variable(0, dtype=tf.int64)
-            self.copies = {
-                name: tf.Variable(tf.zeros(remote.shape, remote.dtype))
-                for name, remote in state.items()
-            }
-            checkpoint = tf.train.Checkpoint(step=self.step, state=self.copies)
-        self.manager = tf.train.CheckpointManager(checkpoint, self.folder, CHECKPOINTS_KEPT)
-        newest = self.manager.latest_checkpoint
-        if newest:
-            try:
-                checkpoint.restore(newest).assert_existing_objects_matched()
-            except (ValueError, AssertionError) as error:
-                raise UsageError(
-                    f"{newest} holds another model (was it trained with another --dataset?): "
-                    "name another --checkpoint-dir, or empty this one"
-                ) from error
-            for name, remote in state.items():
-                remote.assign(self.copies[name].numpy())
-            self.saved_step = int(self.step.numpy())
-            print(f"resumed step={self.saved_step} checkpoint={newest}", flush=True)
-        return self.saved_step
-
-    def save(self, step: int) -> None:
-        """Save the state that `restore` was given, as of `step`."""
-        if self.folder:
-            self.step.assign(step)
-            for name, remote in self.state.items():
-                self.copies[name].assign(remote.numpy())
-            self.manager.save()
-            self.saved_step = step
-
-    def outlook(self) -> str:
-        """What a restart would do, in words."""
-        if self.saved_step:
-            return f"restart resumes from checkpoint step {self.saved_step}"
-        return "restart begins anew, for there is no checkpoint"
-
-
-class Report:
-    """Prints and records how the training goes."""
-
-    def __init__(
-        self, trainer: Trainer, events: tf.summary.SummaryWriter | None, step: int, total: int
-    ) -> None:
-        self.trainer, self.events, self.total = trainer, events, total
-        self.start = time.monotonic()
-
-    def write(self, step: int) -> None:
-        """One line, and one event of each kind, about the time since the last call."""
-        losses, right, examples = self.trainer.take_totals()
-        now = time.monotonic()
-        loss, accuracy, rate = losses / examples, right / examples, examples / (now - self.start)
-        self.start = now
-        print(
-            f"step={step} of={self.total} loss={loss:.4f} accuracy={accuracy:.4f} "
-            f"examples_per_s={rate:.0f}",
-            flush=True,
-        )
-        if self.events:
-            with tf.device(HERE), self.events.as_default(step):
-                write_scalars({"loss": loss, "accuracy": accuracy, "examples_per_s": rate})
-            self.events.flush()
-
-
-def write_scalars(values: dict[str, float]) -> None:
-    """Write scalars for TensorBoard. tf.summary.scalar would need TensorBoard installed here."""
-    metadata = tf.compat.v1.SummaryMetadata(
-        plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars"),
-    )
-    for name, value in values.items():
-        tf.summary.write(name, tf.constant(value, tf.float32), metadata=metadata)
+        return training.copy_of(self.model, self.digits, self.flags.seed, HERE)

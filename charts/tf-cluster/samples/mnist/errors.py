@@ -1,11 +1,13 @@
 """How the sample ends when something is wrong: one clear line and a meaningful exit code.
 
-A job controller can act on these codes: 2 will fail again however often it is retried, 75 (the
-BSD EX_TEMPFAIL) is worth another try, and training resumes from the newest checkpoint.
+A job controller can act on these codes. 2 will fail again however often it is retried. 69 (the BSD
+EX_UNAVAILABLE) may go away, but must count: a cluster that never gets on must not be retried for
+ever. 75 (EX_TEMPFAIL) follows real progress, so it may be retried without being counted.
 """
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_NOT_READY = 69
 EXIT_TRY_AGAIN = 75
 
 
@@ -21,7 +23,17 @@ class UsageError(SampleError):
     exit_code = EXIT_USAGE
 
 
+class NotReadyError(SampleError):
+    """The cluster did not come together in time, or fell apart before there was any progress."""
+
+    exit_code = EXIT_NOT_READY
+
+
+class LostPeerError(NotReadyError):
+    """A member of the cluster was lost. Where there was progress, it becomes a TryAgainError."""
+
+
 class TryAgainError(SampleError):
-    """A member of the cluster is missing or was lost; the same command may well succeed later."""
+    """The cluster was lost or has changed after progress; the same command resumes from there."""
 
     exit_code = EXIT_TRY_AGAIN

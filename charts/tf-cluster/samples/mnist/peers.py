@@ -4,8 +4,8 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from cluster import Peer
-from errors import TryAgainError
+from cluster import Peer, split_address
+from errors import LostPeerError, NotReadyError
 
 REPORT_SECONDS = 10.0
 PROBE_SECONDS = 5.0
@@ -14,27 +14,31 @@ SERVER_LOST_SECONDS = 30.0
 
 def unreachable(address: str, timeout: float = 2.0) -> str:
     """Why no TCP connection to `host:port` can be made within `timeout` seconds; "" if it can."""
-    host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout).close()
-    except socket.gaierror:
-        return "unknown host name"
-    except TimeoutError:
-        return "no answer"
+        socket.create_connection(split_address(address), timeout).close()
     except OSError as error:
-        return (error.strerror or str(error)).lower()
+        return reason(error)
     return ""
+
+
+def reason(error: OSError) -> str:
+    """Why a connection failed, in a few words."""
+    if isinstance(error, socket.gaierror):
+        return "unknown host name"
+    if isinstance(error, TimeoutError):
+        return "no answer"
+    return (error.strerror or str(error)).lower()
 
 
 def missing(peers: Iterable[Peer]) -> dict[Peer, str]:
     """The peers that do not answer, each with the reason."""
     reasons = {peer: unreachable(peer.address) for peer in peers}
-    return {peer: reason for peer, reason in reasons.items() if reason}
+    return {peer: why for peer, why in reasons.items() if why}
 
 
 def describe(absent: Mapping[Peer, str]) -> str:
     """The missing peers in one line: `worker 1 at host:2222 (connection refused), ...`."""
-    return ", ".join(f"{peer} ({reason})" for peer, reason in absent.items())
+    return ", ".join(f"{peer} ({why})" for peer, why in absent.items())
 
 
 def wait_for_peers(
@@ -50,14 +54,14 @@ def wait_for_peers(
     Prints every REPORT_SECONDS which peers are missing. The last three arguments are for tests.
 
     Raises:
-        TryAgainError: some peers have not answered after `timeout` seconds.
+        NotReadyError: some peers have not answered after `timeout` seconds.
     """
     start = reported = clock()
     absent = find_missing(peers)
     while absent:
         now = clock()
         if now - start >= timeout:
-            raise TryAgainError(
+            raise NotReadyError(
                 f"gave up after {timeout:g} s (--peer-timeout) without {describe(absent)}; see why "
                 "they do not run (kubectl get pods, kubectl describe pod), or raise --peer-timeout"
             )
@@ -96,7 +100,7 @@ class Watch:
         """Look whether the peers answer, every PROBE_SECONDS; quick at other times.
 
         Raises:
-            TryAgainError: a parameter server has not answered for SERVER_LOST_SECONDS, or the
+            LostPeerError: a parameter server has not answered for SERVER_LOST_SECONDS, or the
                 steps have taken longer than the timeout and a worker is missing.
         """
         now = self.clock()
@@ -110,9 +114,9 @@ class Watch:
         self.probed = self.clock()
         for peer, since in self.absent_since.items():
             if peer.role == "ps" and now - since >= SERVER_LOST_SECONDS:
-                raise TryAgainError(f"lost a parameter server: {describe({peer: absent[peer]})}")
+                raise LostPeerError(f"lost a parameter server: {describe({peer: absent[peer]})}")
         if absent and now - self.started >= self.timeout:
-            raise TryAgainError(
+            raise LostPeerError(
                 f"the last steps have not ended in {self.timeout:g} s, and there is no answer "
                 f"from {describe(absent)}"
             )

@@ -1,10 +1,17 @@
-"""Train a digit classifier on a TensorFlow parameter-server cluster.
+"""Train a digit classifier with TensorFlow: on parameter servers, on equal workers, or alone.
 
-Start the same command in every process of the cluster; TF_CONFIG tells each one its role. `ps`
-and `worker` processes serve until they are ended, the `chief` trains, evaluates, exports, ends.
+Start the same command in every process of the cluster; TF_CONFIG tells each one its role. Without
+it, TRAINYARD_CLUSTER_FILE names a JSON file {"chief": [...], "worker": [...], "ps": [...]} and
+TASK_TYPE (chief, worker, ps, evaluator, or client: a chief from outside), TASK_INDEX, and for a
+client TASK_HOST and TASK_PORT say the rest. With neither, this one process trains alone.
 
-Exit codes: 0 done · 1 failed · 2 wrong flags, TF_CONFIG or data · 75 a peer is missing or was
-lost, start again to resume · 143 ended by SIGTERM.
+Parameter servers: `ps` and `worker` serve until they are ended; the `chief` trains, evaluates,
+exports, ends. Mirrored: all workers train, worker 0 does the rest as well, all end. An
+`evaluator` tries each new checkpoint, until SIGTERM: then the last one, and ends.
+
+Exit codes: 0 done · 1 failed · 2 wrong flags, TF_CONFIG or data · 69 peers did not come, or one
+was lost before there was progress: retry, but count · 75 a peer was lost or the cluster changed
+after progress: start again to resume · 143 ended by SIGTERM.
 """
 
 import argparse
@@ -16,8 +23,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
 import cluster
-import data
 import process
+from errors import UsageError
+
+EVALUATOR_GRACE_SECONDS = 20.0
 
 
 def number(kind: type, least: float) -> Callable[[str], float]:
@@ -45,6 +54,9 @@ def model_name(text: str) -> str:
 
 def add_data_flags(parser: argparse.ArgumentParser) -> None:
     """The flags that say which digits to use; shared with predict.py."""
+    # It starts threads; they must not before process.end has arranged for signals.
+    import data  # noqa: PLC0415
+
     parser.add_argument(
         "--dataset",
         choices=data.DATASETS,
@@ -67,7 +79,7 @@ def parser() -> argparse.ArgumentParser:
     """The command line of this program."""
     result = argparse.ArgumentParser(
         prog="train.py",
-        description="Train a digit classifier on the parameter-server cluster of TF_CONFIG.",
+        description="Train a digit classifier on the cluster of TF_CONFIG, or alone without it.",
         allow_abbrev=False,
     )
     add_data_flags(result)
@@ -85,7 +97,7 @@ def parser() -> argparse.ArgumentParser:
         type=count,
         default=32,
         metavar="N",
-        help="images per training step (default: 32)",
+        help="images per training step, over all workers where they share it (default: 32)",
     )
     add(
         "--learning-rate",
@@ -105,8 +117,8 @@ def parser() -> argparse.ArgumentParser:
         "--checkpoint-dir",
         default="",
         metavar="DIR",
-        help="where the chief keeps its last 3 checkpoints and resumes from the newest; "
-        "empty = none (default: none)",
+        help="where the chief or worker 0 keeps its last 3 checkpoints and resumes from the "
+        "newest, under whichever strategy; empty = none (default: none)",
     )
     add(
         "--checkpoint-every",
@@ -119,7 +131,8 @@ def parser() -> argparse.ArgumentParser:
         "--log-dir",
         default="",
         metavar="DIR",
-        help="where the chief writes events for TensorBoard; empty = none (default: none)",
+        help="where the chief or worker 0 writes events for TensorBoard; empty = none "
+        "(default: none)",
     )
     add(
         "--log-every",
@@ -132,7 +145,7 @@ def parser() -> argparse.ArgumentParser:
         "--model-dir",
         default="",
         metavar="DIR",
-        help="where the chief exports the finished model, as DIR/NAME/VERSION; "
+        help="where the chief or worker 0 exports the finished model, as DIR/NAME/VERSION; "
         "empty = no export (default: none)",
     )
     add(
@@ -147,25 +160,79 @@ def parser() -> argparse.ArgumentParser:
         type=number(float, 0),
         default=300.0,
         metavar="SECONDS",
-        help="how long the chief waits for ps and workers that do not answer, before it ends with "
-        "exit code 75 (default: 300)",
+        help="how long to wait at the start for peers that do not come and for an earlier run that "
+        "still holds --checkpoint-dir, before it ends with exit code 69 (default: 300)",
     )
+    add_strategy_flags(result)
     return result
 
 
+def add_strategy_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags that say how the processes work together."""
+    add = parser.add_argument
+    add(
+        "--strategy",
+        choices=("auto", *cluster.STRATEGIES),
+        default="auto",
+        help="parameter-server = workers train a model that lies on ps, as the chief says; "
+        "multi-worker-mirrored = each worker has the model, and they add up their gradients; "
+        "mirrored = the same for all GPUs of a single process; auto = what fits the cluster "
+        "(default: auto)",
+    )
+    add(
+        "--updates",
+        choices=("async", "sync"),
+        default="async",
+        help="for parameter servers: async = each worker trains on batches of its own and updates "
+        "the model at once; sync = they share each batch, and the model is updated once all have "
+        "done theirs (default: async)",
+    )
+    add(
+        "--collectives",
+        choices=("auto", "ring", "nccl"),
+        default="auto",
+        help="for multi-worker-mirrored: how gradients are added up: ring = over the network, nccl "
+        "= by NVIDIA's library, auto = nccl where there are GPUs (default: auto)",
+    )
+    add(
+        "--follow-cluster",
+        action="store_true",
+        help="save a checkpoint and end with exit code 75 when the ps or workers in "
+        "TRAINYARD_CLUSTER_FILE change",
+    )
+
+
 def run(arguments: Sequence[str]) -> None:
-    """Do the part of the process that TF_CONFIG names."""
+    """Do the part of the process that the environment names."""
     flags = parser().parse_args(arguments)
-    task = cluster.parse_tf_config(os.environ.get("TF_CONFIG"))
+    task = cluster.find_task(os.environ)
+    if task and task.role == cluster.EVALUATOR:
+        return evaluate(flags)
+    strategy = cluster.choose_strategy(flags.strategy, task)
+    path = os.environ.get("TRAINYARD_CLUSTER_FILE", "") if flags.follow_cluster else ""
+    follower = cluster.Follower(path, task)
     # Only now TensorFlow is imported: a wrong flag need not wait for it.
+    if strategy != cluster.PARAMETER_SERVER:
+        import mirrored  # noqa: PLC0415
+
+        return mirrored.run(task, strategy, flags, follower)
     if task.role == "chief":
         import chief  # noqa: PLC0415
 
-        chief.run(task, flags)
-    else:
-        import server  # noqa: PLC0415
+        return chief.run(task, flags, follower)
+    import server  # noqa: PLC0415
 
-        server.serve(task)
+    return server.serve(task)
+
+
+def evaluate(flags: argparse.Namespace) -> None:
+    """Do an evaluator's part. A signal before TensorFlow is there counts, too."""
+    if not flags.checkpoint_dir:
+        raise UsageError("an evaluator needs --checkpoint-dir, the folder that it watches")
+    asked_to_end = process.ask_first(EVALUATOR_GRACE_SECONDS)
+    import evaluator  # noqa: PLC0415
+
+    evaluator.run(flags, asked_to_end)
 
 
 if __name__ == "__main__":
