@@ -1,181 +1,310 @@
-"""Wait until a Kubernetes Job has ended, and end with its result.
+"""Wait until the training has ended, and end with its result.
 
-The main container of worker and parameter-server pods runs this beside a TensorFlow server that
-never ends by itself. When it ends, the kubelet stops the server, and the pod is done. Its exit
-codes, which the pods' Job knows:
+The main container of server pods (parameter servers, and workers that follow a chief) runs this
+beside a TensorFlow server that never ends by itself. When it ends, the kubelet stops the server,
+and the pod is done. Its exit codes, which the pods' Job knows:
 
-    0    the awaited Job is Complete
+    0    the deciding Job is Complete
     3    it is Failed, or it is gone, or reading it stays forbidden: starting again is of no use
     143  asked to stop (SIGTERM)
 
-Python's standard library is all it needs, so that it runs in any image that has Python.
+It asks the API server for the Job, or, where pods may not do that, looks for the marker of its name
+that mark_end.py leaves on a shared volume. A file says which Job that is, and is read anew before
+each look: the Job has another name when the cluster has another scale, and these pods live on.
+Python's standard library is all it needs, so that it runs
+in any image that has Python.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
 import signal
-import ssl
-import sys
 import time
-import urllib.error
-import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-COMPLETE, FAILED = "Complete", "Failed"
+import cluster_file
+import job_reader
+import network
+from cluster_file import ClusterFileError
+from console import leave, say, stop_on_sigterm
+from job_reader import COMPLETE, Jobs, NoAnswerError, NotNamedError, NotThereError, RefusedError
+from marker import Markers
+
 EXIT_FAILED = 3
-SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+TASKS_A_SECOND = 50
+"""How many of a cluster's tasks may ask in one second, all together."""
 
 
-class ApiError(Exception):
-    """The API server gave no usable answer; it may do so a moment later."""
+@dataclass(frozen=True)
+class End:
+    """The end of the waiting. `told` means that the training said so, and nobody gave up on it."""
+
+    code: int
+    words: str
+    told: bool = False
 
 
-class NotThereError(ApiError):
-    """The API server knows no such object."""
+class Watch:
+    """Watches the deciding Job, which a file names, until its end is told."""
 
+    def __init__(
+        self,
+        job_file: Path,
+        source: Jobs | Markers,
+        gone: float,
+        limits: Mapping[type[NoAnswerError], tuple[float, str]],
+    ) -> None:
+        """Ask `source`; give up when the file names no Job for `gone` seconds, or by `limits`.
 
-class RefusedError(ApiError):
-    """The API server knows us not (401), or forbids it (403)."""
+        These say how long to bear a kind of trouble, and what to say in the end.
+        """
+        self.job_file, self.source = job_file, source
+        self.name = self.trouble = ""
+        self.kind: type[NoAnswerError] = NoAnswerError
+        self.since = 0.0
+        self.limits: dict[type[NoAnswerError], tuple[float, str]] = {
+            NotNamedError: (gone, f"is not named in {job_file} after {{:g}} s"),
+            **limits,
+        }
 
-
-class Jobs:
-    """Reads Jobs of one namespace with the pod's service account."""
-
-    def __init__(self, server: str = "", account: str = SERVICE_ACCOUNT) -> None:
-        """Speak to `server` (or this cluster's) as the account whose files lie in `account`."""
-        self.server = server or _cluster_server()
-        self.account = Path(account)
-        # A proxy that an image is set up with has no business between a pod and its API server.
-        self._handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
-        if self.server.startswith("https:"):
-            context = ssl.create_default_context(cafile=str(self.account / "ca.crt"))
-            self._handlers.append(urllib.request.HTTPSHandler(context=context))
-
-    def get(self, name: str) -> dict[str, Any]:
-        """Return the Job called `name`; raise an ApiError that says why not."""
+    def ask(self) -> End | None:
+        """Return the end, if it has come."""
         try:
-            # Both files are read anew each time: the kubelet renews the token.
-            namespace = (self.account / "namespace").read_text(encoding="ascii").strip()
-            token = (self.account / "token").read_text(encoding="ascii").strip()
-            request = urllib.request.Request(
-                f"{self.server}/apis/batch/v1/namespaces/{namespace}/jobs/{name}",
-                headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
-            )
-            opener = urllib.request.build_opener(*self._handlers)
-            with opener.open(request, timeout=10) as answer:
-                job = json.load(answer)
-        except urllib.error.HTTPError as error:
-            kind = {404: NotThereError, 401: RefusedError, 403: RefusedError}.get(
-                error.code, ApiError
-            )
-            raise kind(f"HTTP {error.code} {error.reason}") from error
-        except (OSError, ValueError) as error:
-            raise ApiError(f"{type(error).__name__}: {error}") from error
-        if not isinstance(job, dict):
-            raise ApiError("the answer is no object")
-        return job
+            self._read_name()
+            how, words = self.source.outcome(self.name)
+        except NoAnswerError as error:
+            return self._bear(error)
+        if self.trouble:
+            say(f"job {self.name} can be read again")
+        self._forget()
+        if not how:
+            return None
+        code = 0 if how == COMPLETE else EXIT_FAILED
+        return End(code, f"job {self.name} is {how}" + (f" ({words})" if words else ""), told=True)
+
+    def _read_name(self) -> None:
+        """Learn for which Job to ask: a new run or new scale of the cluster has another one."""
+        name = job_reader.read_name(self.job_file)
+        if name != self.name:
+            was = f", no longer for {self.name}" if self.name else ""
+            say(f"waiting for job {name}{was}")
+            self.name = name
+            self._begin()
+
+    def _begin(self) -> None:
+        """Have patience anew with a Job that has just got its name."""
+        self._forget()
+
+    def _forget(self) -> None:
+        self.trouble, self.kind = "", NoAnswerError
+
+    def _bear(self, error: NoAnswerError) -> End | None:
+        """Note trouble, and return the end when it has lasted too long.
+
+        What fails in passing is asked again for as long as it takes. But a Job that stays absent
+        was removed, and one that stays forbidden will not be shown to us. Either may be so for a
+        while only because our file still names the Job of the run before.
+        """
+        subject = f"job {self.name}" if self.name else "the job"
+        if str(error) != self.trouble:
+            self.trouble = str(error)
+            say(f"cannot read {subject}, trying again: {error}")
+        now = time.monotonic()
+        if type(error) is not self.kind:
+            self.kind, self.since = type(error), now
+        if self.kind in self.limits:
+            seconds, words = self.limits[self.kind]
+            if now - self.since >= seconds:
+                return End(EXIT_FAILED, f"{subject} {words.format(seconds)}")
+        return None
 
 
-def _cluster_server() -> str:
-    """Return the API server's address, by number where the kubelet says it: DNS may be slow."""
-    host = os.environ.get("KUBERNETES_SERVICE_HOST", "kubernetes.default.svc")
-    port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
-    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+class JobWatch(Watch):
+    """Asks the API server."""
+
+    def __init__(self, jobs: Jobs, job_file: Path, gone: float, refused: float) -> None:
+        """Give up when the Job stays absent for `gone` seconds or forbidden for `refused`."""
+        limits: dict[type[NoAnswerError], tuple[float, str]] = {
+            NotThereError: (gone, "has been gone for {:g} s: its release was removed"),
+            RefusedError: (
+                refused,
+                "stays forbidden after {:g} s: the account needs `get` on it (rbac.create)",
+            ),
+        }
+        super().__init__(job_file, jobs, gone, limits)
 
 
-def outcome(job: dict[str, Any]) -> tuple[str, str]:
-    """Return how a Job ended (COMPLETE, FAILED or "", not yet) and Kubernetes' words on it."""
-    status = job.get("status") or {}
-    for condition in status.get("conditions") or []:
-        if condition.get("status") == "True" and condition.get("type") in (COMPLETE, FAILED):
-            words = [condition.get("reason"), condition.get("message")]
-            return condition["type"], ": ".join(word for word in words if word)
-    return "", ""
+class MarkerWatch(Watch):
+    """Looks for the Job's marker, and whether the deciding task that will leave it still runs."""
 
+    def __init__(
+        self, markers: Markers, job_file: Path, spec: Path, gone: float, silence: float
+    ) -> None:
+        """Give up when the Job has no name for `gone` seconds.
 
-def say(text: str) -> None:
-    """Print a line with the time of day in front."""
-    print(time.strftime("%H:%M:%S"), text, flush=True)
+        Or when the deciding task of the cluster accepts nothing for `silence` seconds.
+        """
+        super().__init__(job_file, markers, gone, {})
+        self.markers, self.spec, self.silence = markers, spec, silence
+        self.pool = network.crew(1)
+        self.address = self.spec_trouble = ""
+        self.heard = time.monotonic()
 
+    def ask(self) -> End | None:
+        """Return the end, if it has come."""
+        end = super().ask()
+        if end or self.kind is NotNamedError:
+            return end
+        return self._listen()
 
-def wait(jobs: Jobs, name: str, poll: float, gone: float, refused: float) -> int:
-    """Ask for Job `name` every `poll` seconds, and return the exit code once it has ended.
+    def _begin(self) -> None:
+        super()._begin()
+        self.heard = time.monotonic()
+        say(f"looking for the marker {self.markers.path(self.name)}")
 
-    An API server that fails in passing is asked again for as long as it takes. A Job that is absent
-    for `gone` seconds was removed, and one that stays forbidden for `refused` seconds will not be
-    shown to us: both are failures.
-    """
-    say(f"waiting for job {name}")
-    since: dict[type[ApiError], float] = {}
-    last_trouble = ""
-    while True:
+    def _listen(self) -> End | None:
+        """Return the end when the deciding task has been silent for too long."""
         try:
-            job = jobs.get(name)
-        except ApiError as error:
-            if str(error) != last_trouble:
-                last_trouble = str(error)
-                say(f"cannot read job {name}, trying again: {error}")
-            now = time.monotonic()
-            kind = type(error)
-            since = {kind: since.get(kind, now)}
-            if kind is NotThereError and now - since[kind] >= gone:
-                say(f"job {name} has been gone for {gone:g} s: its release was removed")
-                return EXIT_FAILED
-            if kind is RefusedError and now - since[kind] >= refused:
-                say(f"job {name} stays forbidden: the account needs `get` on it (rbac.create)")
-                return EXIT_FAILED
+            lead = cluster_file.read(self.spec).lead
+        except ClusterFileError as error:
+            if str(error) != self.spec_trouble:
+                self.spec_trouble = str(error)
+                say(f"trying again: {error}")
         else:
-            since = {}
-            if last_trouble:
-                last_trouble = ""
-                say(f"job {name} can be read again")
-            how, words = outcome(job)
-            if how:
-                say(f"job {name} is {how}" + (f" ({words})" if words else ""))
-                return 0 if how == COMPLETE else EXIT_FAILED
+            if lead and lead.address != self.address:
+                self.address, self.heard = lead.address, time.monotonic()
+        if self._answers():
+            self.heard = time.monotonic()
+        if time.monotonic() - self.heard < self.silence:
+            return None
+        who = f"the deciding task {self.address}" if self.address else "the deciding task"
+        return End(
+            EXIT_FAILED,
+            f"{who} has accepted no connection for {self.silence:g} s and left no marker "
+            f"{self.markers.path(self.name)}: the program failed for good, or its release was "
+            "removed; see `kubectl get pods` and its log",
+        )
+
+    def _answers(self) -> bool:
+        # In a thread, for SIGTERM is not heard during the look-up of a name.
+        asked = [self.address] if self.address else []
+        return any(not why for _, why in network.ask(self.pool, network.unreachable, asked, 30))
+
+
+def interval(poll: float, spec: Path | None) -> float:
+    """Return the seconds between two questions, so that a large cluster overwhelms nobody."""
+    try:
+        tasks = len(cluster_file.read(spec).tasks) if spec else 0
+    except ClusterFileError:
+        tasks = 0
+    return max(poll, tasks / TASKS_A_SECOND)
+
+
+def wait(ask: Callable[[], End | None], pause: Callable[[], float], stay: bool) -> int:
+    """Ask until the end has come; return its exit code, or stay until SIGTERM if so wished."""
+    while True:
+        end = ask()
+        if end:
+            break
         # Many pods ask the same server; the odd fraction keeps them apart.
-        time.sleep(poll * random.uniform(1.0, 1.5))
+        time.sleep(pause() * random.uniform(1.0, 1.5))
+    say(end.words)
+    if stay and end.told:
+        say("staying until the pod is deleted")
+        _stay()
+    return end.code
 
 
-def stop(_signal: int, _frame: object) -> NoReturn:
-    """End at once on SIGTERM, which process 1 of a container hears only with a handler."""
-    sys.exit(128 + signal.SIGTERM)
+def _stay() -> NoReturn:
+    while True:
+        signal.pause()
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the program."""
-    signal.signal(signal.SIGTERM, stop)
+    stop_on_sigterm()
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if given.marker_folder and not given.cluster_file:
+        parser.error("--marker-folder needs --cluster-file, which names the deciding task")
+    watch: Watch
+    if given.marker_folder:
+        watch = MarkerWatch(
+            Markers(given.marker_folder),
+            given.job_file,
+            given.cluster_file,
+            given.gone_seconds,
+            given.silence_seconds,
+        )
+    else:
+        jobs = Jobs(given.server, given.account)
+        watch = JobWatch(jobs, given.job_file, given.gone_seconds, given.refused_seconds)
+    return wait(
+        watch.ask,
+        lambda: interval(given.poll_seconds, given.cluster_file),
+        stay=given.after_end == "stay",
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        description="Wait until a Kubernetes Job has ended, and end with its result."
-    )
-    parser.add_argument("--job", required=True, help="the Job's name")
-    parser.add_argument(
-        "--poll-seconds", type=float, default=2.0, help="time between two questions (%(default)s)"
+        description="Wait until the training has ended, and end with its result.",
+        allow_abbrev=False,
     )
     parser.add_argument(
-        "--gone-seconds", type=float, default=60.0, help="how long it may be absent (%(default)s)"
+        "--job-file",
+        required=True,
+        type=Path,
+        help="the file that names the deciding Job; read anew each time",
+    )
+    parser.add_argument(
+        "--marker-folder",
+        type=Path,
+        help="the folder where mark_end.py leaves a marker with the Job's name; the API server is "
+        "not asked then",
+    )
+    parser.add_argument("--cluster-file", type=Path, help="the cluster spec, a JSON file")
+    parser.add_argument(
+        "--after-end",
+        choices=["stop", "stay"],
+        default="stop",
+        help="when the training has ended, stop, or stay until SIGTERM (%(default)s)",
+    )
+    parser.add_argument(
+        "--poll-seconds",
+        type=float,
+        default=2.0,
+        help="least time between two questions (%(default)s); with --cluster-file it is at least "
+        f"a {TASKS_A_SECOND}th of a second for each task, so that a cluster of 1,000 asks every "
+        f"{1000 // TASKS_A_SECOND} to {1500 // TASKS_A_SECOND} s, some {TASKS_A_SECOND} times a "
+        "second in all",
+    )
+    parser.add_argument(
+        "--gone-seconds",
+        type=float,
+        default=180.0,
+        help="how long the Job may be absent under the same name, or have none (%(default)s)",
     )
     parser.add_argument(
         "--refused-seconds",
         type=float,
         default=300.0,
-        help="how long 401 and 403 may last (%(default)s)",
+        help="how long 401 and 403 may last under the same name (%(default)s)",
     )
-    parser.add_argument("--server", default="", help="URL of the API server (this cluster's)")
     parser.add_argument(
-        "--account",
-        default=SERVICE_ACCOUNT,
-        help="folder with token, namespace, ca.crt (%(default)s)",
+        "--silence-seconds",
+        type=float,
+        default=900.0,
+        help="with --marker-folder: how long the deciding task may accept no connection "
+        "under the same name of the Job (%(default)s)",
     )
-    given = parser.parse_args(arguments)
-    jobs = Jobs(given.server, given.account)
-    return wait(jobs, given.job, given.poll_seconds, given.gone_seconds, given.refused_seconds)
+    job_reader.add_flags(parser)
+    return parser
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

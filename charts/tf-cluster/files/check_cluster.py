@@ -3,103 +3,157 @@
 running    every address of the cluster spec must answer on its port, in time
 Complete   well; a command after "--" then judges the result, and its exit code is ours
 Failed     exit 1, with Kubernetes' words on it
+
+The API server says which of these the deciding Job is, or, where pods may not ask it, the Job's
+marker on a shared volume: without one it is running. A cluster of servers alone, which no Job
+decides, is always running.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import signal
-import socket
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from await_job import COMPLETE, FAILED, SERVICE_ACCOUNT, ApiError, Jobs, outcome, say, stop
+import cluster_file
+import job_reader
+import network
+from cluster_file import ClusterFileError
+from console import few, leave, say, stop_on_sigterm
+from job_reader import COMPLETE, FAILED, Jobs, NoAnswerError
+from marker import Markers
+
+PROBE_SECONDS = 3.0
 
 
-def addresses(spec: dict[str, list[str]]) -> list[str]:
-    """Return every host:port of a cluster spec."""
-    return [address for role in sorted(spec) for address in spec[role]]
+class NotWellError(Exception):
+    """The cluster is not well, and will not be."""
 
 
-def answers(address: str, timeout: float = 3.0) -> bool:
-    """Say whether something listens at host:port."""
-    host, _, port = address.rpartition(":")
-    try:
-        with socket.create_connection((host, int(port)), timeout):
-            return True
-    except OSError:
-        return False
+class Check:
+    """One look at a cluster, until it is well or the time is over."""
 
+    def __init__(
+        self, spec: Path, timeout: float, source: Jobs | Markers | None, job_file: Path | None
+    ) -> None:
+        """Look at the cluster of `spec`.
 
-def check(
-    jobs: Jobs, name: str, spec: dict[str, list[str]], timeout: float, judge: list[str]
-) -> int:
-    """Return 0 when the cluster that Job `name` decides is well, else 1 or the judge's code."""
-    silent = addresses(spec)
-    total = len(silent)
-    deadline = time.monotonic() + timeout
-    trouble = ""
-    with ThreadPoolExecutor(max_workers=32) as pool:
+        The Job named in `job_file` decides it, if any, and `source` knows how that ended.
+        """
+        self.spec, self.timeout = spec, timeout
+        self.source, self.job_file = source, job_file
+        self.deadline = time.monotonic() + timeout
+        self.pool = network.crew()
+        self.name = ""
+        self.answered: set[str] = set()
+
+    def run(self, judge: list[str]) -> int:
+        """Return 0 when the cluster is well, else 1 or the judge's code."""
         while True:
             try:
-                how, words = outcome(jobs.get(name))
-            except ApiError as error:
-                trouble = f"job {name} cannot be read: {error}"
-            else:
-                trouble = ""
-                if how == FAILED:
-                    say(f"job {name} is Failed ({words}); see `kubectl logs job/{name}`")
-                    return 1
-                if how == COMPLETE:
-                    say(f"job {name} is Complete")
-                    break
-                reached = list(pool.map(answers, silent))
-                silent = [address for place, address in enumerate(silent) if not reached[place]]
-                if not silent:
-                    say(f"job {name} is running, and all {total} addresses of the cluster answer")
-                    return 0
-            if time.monotonic() >= deadline:
-                few = ", ".join(silent[:20])
-                say(trouble or f"silent after {timeout:g} s: {len(silent)} of {total}: {few}")
+                if self._complete():
+                    say(f"job {self.name} is Complete")
+                    return judged(judge)
+                trouble = self._silence()
+            except NotWellError as error:
+                say(str(error))
                 return 1
-            time.sleep(1)
+            except ClusterFileError as error:
+                trouble = str(error)
+            except NoAnswerError as error:
+                subject = f"job {self.name}" if self.name else "the job"
+                trouble = f"{subject} cannot be read: {error}"
+            if not trouble:
+                subject = f"job {self.name} is running, and all" if self.name else "all"
+                say(f"{subject} {len(self.answered)} addresses of the cluster answer")
+                return 0
+            left = self.deadline - time.monotonic()
+            if left <= 0:
+                say(trouble)
+                return 1
+            time.sleep(min(left, 1.0))
+
+    def _complete(self) -> bool:
+        """Return whether the work is done; raise a NotWellError if it failed."""
+        if not self.source or not self.job_file:
+            return False
+        self.name = job_reader.read_name(self.job_file)
+        how, words = self.source.outcome(self.name)
+        if how == FAILED:
+            raise NotWellError(
+                f"job {self.name} is Failed ({words}); see `kubectl logs job/{self.name}`"
+            )
+        return how == COMPLETE
+
+    def _silence(self) -> str:
+        """Return which addresses have not answered yet; "" if all have."""
+        tasks = cluster_file.read(self.spec).tasks
+        if not tasks:
+            raise ClusterFileError(f"{self.spec} names no address")
+        addresses = [task.address for task in tasks]
+        self.answered.intersection_update(addresses)
+        silent = [address for address in addresses if address not in self.answered]
+        left = max(self.deadline - time.monotonic(), PROBE_SECONDS)
+        for address, reason in network.ask(self.pool, network.unreachable, silent, left):
+            if not reason:
+                self.answered.add(address)
+        silent = [address for address in silent if address not in self.answered]
+        if not silent:
+            return ""
+        return f"silent after {self.timeout:g} s: {len(silent)} of {len(addresses)}: {few(silent)}"
+
+
+def judged(judge: list[str]) -> int:
+    """Let a command judge the result of the training, and return its exit code."""
     if not judge:
         return 0
     say("running " + " ".join(judge))
     return subprocess.run(judge, check=False).returncode
 
 
+def _source(given: argparse.Namespace) -> Jobs | Markers | None:
+    """Return who knows how the deciding Job ended; nobody where there is none."""
+    if given.marker_folder:
+        return Markers(given.marker_folder)
+    return Jobs(given.server, given.account) if given.job_file else None
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the program."""
-    signal.signal(signal.SIGTERM, stop)
+    stop_on_sigterm()
     given_all = sys.argv[1:] if arguments is None else arguments
     split = given_all.index("--") if "--" in given_all else len(given_all)
     parser = argparse.ArgumentParser(
-        description="Check a training cluster.", usage="%(prog)s [options] [-- judge ...]"
+        description="Check a training cluster.",
+        allow_abbrev=False,
+        usage="%(prog)s [options] [-- judge ...]",
     )
-    parser.add_argument("--job", required=True, help="the deciding Job's name")
     parser.add_argument(
         "--cluster-file", required=True, type=Path, help="the cluster spec, a JSON file"
     )
     parser.add_argument(
+        "--job-file",
+        type=Path,
+        help="the file that names the deciding Job; without it all addresses must answer",
+    )
+    parser.add_argument(
+        "--marker-folder",
+        type=Path,
+        help="the folder where mark_end.py leaves a marker with the Job's name; the API server is "
+        "not asked then (needs --job-file)",
+    )
+    parser.add_argument(
         "--timeout", type=float, default=120.0, help="seconds for all to answer (%(default)s)"
     )
-    parser.add_argument("--server", default="", help="URL of the API server (this cluster's)")
-    parser.add_argument(
-        "--account",
-        default=SERVICE_ACCOUNT,
-        help="folder with token, namespace, ca.crt (%(default)s)",
-    )
+    job_reader.add_flags(parser)
     given = parser.parse_args(given_all[:split])
-    spec = json.loads(given.cluster_file.read_text(encoding="utf-8"))
-    return check(
-        Jobs(given.server, given.account), given.job, spec, given.timeout, given_all[split + 1 :]
-    )
+    if given.marker_folder and not given.job_file:
+        parser.error("--marker-folder needs --job-file, which names the marker")
+    check = Check(given.cluster_file, given.timeout, _source(given), given.job_file)
+    return check.run(given_all[split + 1 :])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

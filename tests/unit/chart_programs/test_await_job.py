@@ -1,4 +1,4 @@
-"""The waiter ends when the chief's Job has ended, with its result, and for nothing less."""
+"""The waiter ends when the deciding Job has ended, with its result, and for nothing less."""
 
 import signal
 import socket
@@ -7,19 +7,47 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 FILES = Path(__file__).resolve().parents[3] / "charts" / "tf-cluster" / "files"
-FAST = ("--job", "my-chief", "--poll-seconds", "0.02")
+FAST = ("--poll-seconds", "0.02")
 
 
 @pytest.fixture
-def wait(finish):
+def begin(start, job_file):
     def run(*arguments, **environment):
-        return finish("await_job.py", *FAST, *arguments, **environment)
+        return start("await_job.py", "--job-file", str(job_file), *FAST, *arguments, **environment)
 
     return run
+
+
+@pytest.fixture
+def wait(begin):
+    def run(*arguments, **environment):
+        program = begin(*arguments, **environment)
+        return program.end(), program.words
+
+    return run
+
+
+class Clock:
+    """A clock that goes when a test says so."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clocked(module, monkeypatch):
+    """Give the program as a module, and its clock."""
+    program, clock = module("await_job"), Clock()
+    monkeypatch.setattr(program, "time", clock)
+    return program, clock
 
 
 def test_it_ends_well_when_the_job_is_complete(server, wait):
@@ -59,67 +87,121 @@ def test_trouble_in_passing_is_waited_out(server, wait, trouble):
     assert "can be read again" in words
 
 
-def test_a_server_that_cannot_be_reached_is_waited_for(server, start):
+def test_a_server_that_cannot_be_reached_is_waited_for(server, begin):
     server.say("Complete")
     port = server.http.server_port
     server.http.shutdown()
     server.http.server_close()
-    process = start("await_job.py", *FAST)
-    time.sleep(1)
-    assert process.poll() is None
+    program = begin()
+    program.says("cannot read job my-chief, trying again")
+    assert program.runs()
     again = type(server.http)(("127.0.0.1", port), server.http.RequestHandlerClass)
     try:
-        threading.Thread(target=again.serve_forever, daemon=True).start()
-        assert process.wait(timeout=30) == 0
+        threading.Thread(target=again.serve_forever, args=(0.05,), daemon=True).start()
+        assert program.end() == 0
     finally:
         again.shutdown()
         again.server_close()
 
 
+def test_a_server_that_breaks_off_is_asked_again(server, begin):
+    server.say("Complete")
+    with socket.create_server(("127.0.0.1", 0)) as broken:
+        program = begin("--server", f"http://127.0.0.1:{broken.getsockname()[1]}")
+        for _ in range(2):
+            connection, _ = broken.accept()
+            connection.recv(4096)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
+            connection.close()
+        program.says("IncompleteRead")
+        assert program.runs()
+
+
 def test_a_job_that_stays_gone_was_removed(server, wait):
     server.say("running", 404)
     began = time.monotonic()
-    code, words = wait("--gone-seconds", "0.5")
+    code, words = wait("--gone-seconds", "0.3")
     assert code == 3
     assert "was removed" in words
-    assert time.monotonic() - began >= 0.5
+    assert time.monotonic() - began >= 0.3
 
 
-def test_being_gone_counts_anew_after_the_job_was_seen(server, start):
+def test_being_gone_counts_anew_after_the_job_was_seen(server, begin, until):
     server.say(*[404, "running"] * 400)
-    process = start("await_job.py", *FAST, "--gone-seconds", "0.5")
-    time.sleep(2)
-    assert process.poll() is None
+    program = begin("--gone-seconds", "0.3")
+    until(lambda: server.paths)
+    began = time.monotonic()
+    until(lambda: time.monotonic() - began > 0.6 and len(server.paths) >= 10)
+    assert program.runs()
 
 
 def test_a_job_that_stays_forbidden_is_given_up_with_the_way_out(server, wait):
     server.say(403)
-    code, words = wait("--refused-seconds", "0.5")
+    code, words = wait("--refused-seconds", "0.3")
     assert code == 3
     assert "rbac.create" in words
 
 
-def test_the_token_is_read_anew_each_time(server, start, account):
+@pytest.mark.parametrize("trouble", [404, 403])
+def test_the_job_of_a_new_run_is_found_by_its_name(server, begin, job_file, trouble):
+    server.say(trouble)
+    program = begin()
+    program.says("cannot read job my-chief")
+    job_file.write_text("my-chief-2")
+    program.says("waiting for job my-chief-2, no longer for my-chief")
+    server.say("Complete")
+    assert program.end() == 0
+    assert server.paths[-1].endswith("/jobs/my-chief-2")
+    assert "job my-chief-2 is Complete" in program.words
+
+
+@pytest.mark.parametrize("trouble", [404, 403])
+def test_patience_begins_anew_with_a_new_name(server, account, clocked, job_file, trouble):
+    program, clock = clocked
+    server.say(trouble)
+    watch = program.JobWatch(program.Jobs(server.url, str(account)), job_file, 10, 10)
+    for number in range(4):
+        job_file.write_text(f"run-{number}")
+        assert watch.ask() is None
+        clock.now += 9
+    assert watch.ask() is None
+    clock.now += 1
+    assert watch.ask().code == 3
+
+
+def test_a_missing_job_file_is_waited_for_and_said(server, begin, job_file):
+    server.say("Complete")
+    job_file.unlink()
+    program = begin()
+    program.says(f"cannot read the job, trying again: {job_file} cannot be read")
+    job_file.write_text("late")
+    assert program.end() == 0
+
+
+def test_a_job_file_that_stays_empty_is_given_up(server, wait, job_file):
+    job_file.write_text("\n")
+    code, words = wait("--gone-seconds", "0.2")
+    assert code == 3
+    assert f"the job is not named in {job_file}" in words
+
+
+def test_the_token_is_read_anew_each_time(server, begin, account, until):
     server.say(*["running"] * 1000)
-    process = start("await_job.py", *FAST)
-    deadline = time.monotonic() + 20
-    while "Bearer secret-1" not in server.tokens and time.monotonic() < deadline:
-        time.sleep(0.02)
+    program = begin()
+    until(lambda: "Bearer secret-1" in server.tokens)
     (account / "token").write_text("secret-2")
-    while "Bearer secret-2" not in server.tokens and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert process.poll() is None
-    assert {"Bearer secret-1", "Bearer secret-2"} <= set(server.tokens)
+    until(lambda: "Bearer secret-2" in server.tokens)
+    assert program.runs()
 
 
-def test_a_missing_token_is_waited_for(server, start, account):
+def test_a_missing_token_is_waited_for(server, begin, account):
     server.say("Complete")
     (account / "token").unlink()
-    process = start("await_job.py", *FAST)
-    time.sleep(1)
-    assert process.poll() is None
+    program = begin()
+    program.says("cannot read job my-chief")
+    assert program.runs()
     (account / "token").write_text("late")
-    assert process.wait(timeout=30) == 0
+    assert program.end() == 0
 
 
 def test_a_proxy_of_the_image_is_not_asked(server, wait):
@@ -127,28 +209,99 @@ def test_a_proxy_of_the_image_is_not_asked(server, wait):
     assert wait(http_proxy="http://127.0.0.1:9", HTTP_PROXY="http://127.0.0.1:9")[0] == 0
 
 
-def test_sigterm_ends_it_at_once(server, start):
+def test_sigterm_ends_it_at_once(server, begin, until):
     server.say("running")
-    process = start("await_job.py", "--job", "my-chief", "--poll-seconds", "600")
-    while not server.paths:
-        time.sleep(0.02)
-    time.sleep(0.2)
+    program = begin("--poll-seconds", "600")
+    until(lambda: server.paths)
     began = time.monotonic()
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=10) == 143
+    program.send(signal.SIGTERM)
+    assert program.end() == 143
     assert time.monotonic() - began < 2
 
 
-def test_sigterm_ends_it_at_once_while_an_answer_is_awaited(server, start):
+def test_sigterm_ends_it_at_once_while_an_answer_is_awaited(begin):
     with socket.create_server(("127.0.0.1", 0)) as mute:
-        url = f"http://127.0.0.1:{mute.getsockname()[1]}"
-        process = start("await_job.py", *FAST, "--server", url)
+        program = begin("--server", f"http://127.0.0.1:{mute.getsockname()[1]}")
         connection, _ = mute.accept()
         with connection:
             began = time.monotonic()
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=10) == 143
+            program.send(signal.SIGTERM)
+            assert program.end() == 143
             assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("result", ["Complete", "Failed"])
+def test_it_stays_after_the_end_if_so_wished(server, begin, result):
+    server.say(result)
+    program = begin("--after-end", "stay")
+    program.says(f"job my-chief is {result}")
+    program.says("staying until the pod is deleted")
+    assert program.runs()
+    program.send(signal.SIGTERM)
+    assert program.end() == 143
+
+
+def test_it_does_not_stay_for_a_job_that_was_removed(server, wait):
+    server.say(404)
+    assert wait("--after-end", "stay", "--gone-seconds", "0.1")[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("poll", "count", "seconds"),
+    [(2.0, 3, 2.0), (2.0, 100, 2.0), (2.0, 1000, 20.0), (30, 1000, 30)],
+)
+def test_a_large_cluster_asks_less_often(module, tasks, poll, count, seconds):
+    tasks.write({"worker": [f"worker-{index}:2222" for index in range(count)]})
+    assert module("await_job").interval(poll, tasks.path) == seconds
+
+
+def test_without_a_cluster_file_the_interval_is_as_given(module, tmp_path):
+    assert module("await_job").interval(2.0, None) == 2.0
+    assert module("await_job").interval(2.0, tmp_path / "absent") == 2.0
+
+
+def test_the_interval_follows_the_cluster_file(server, begin, tasks):
+    server.say("running")
+    tasks.write({"worker": [f"worker-{index}:2222" for index in range(5000)]})
+    program = begin("--cluster-file", str(tasks.path))
+    program.says("waiting for job")
+    deadline = time.monotonic() + 0.5
+    while time.monotonic() < deadline:
+        assert len(server.paths) <= 1
+        time.sleep(0.02)
+    assert program.runs()
+
+
+def test_the_pause_is_never_the_same(module, monkeypatch):
+    program = module("await_job")
+    pauses: list[float] = []
+    monkeypatch.setattr(program.time, "sleep", pauses.append)
+    ends = iter([*[None] * 50, program.End(0, "over")])
+    assert program.wait(lambda: next(ends), lambda: 2.0, stay=False) == 0
+    assert len(set(pauses)) > 40
+    assert all(2.0 <= pause <= 3.0 for pause in pauses)
+
+
+def test_the_help_tells_of_large_clusters(launch):
+    program = launch("await_job.py", "--help", COLUMNS="200")
+    assert program.end() == 0
+    assert "1,000" in program.words
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--job", "a"),
+        ("--job-file", "a", "--marker", "b", "--cluster-file", "c"),
+        ("--job-file", "a", "--marker-folder", "b"),
+        ("--marker-folder", "b", "--cluster-file", "c"),
+    ],
+)
+def test_flags_that_do_not_fit_are_refused(launch, arguments):
+    program = launch("await_job.py", *arguments)
+    assert program.end() == 2
+    assert "usage" in program.words
 
 
 @pytest.mark.parametrize(
@@ -162,7 +315,7 @@ def test_sigterm_ends_it_at_once_while_an_answer_is_awaited(server, start):
 def test_the_api_server_is_found_as_the_kubelet_says(host, port, url):
     names = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
     environment = {name: value for name, value in names.items() if value}
-    program = "import await_job; print(await_job._cluster_server())"
+    program = "import job_reader; print(job_reader._cluster_server())"
     result = subprocess.run(
         [sys.executable, "-B", "-c", program],
         cwd=FILES,
@@ -172,3 +325,204 @@ def test_the_api_server_is_found_as_the_kubelet_says(host, port, url):
         check=True,
     )
     assert result.stdout.strip() == url
+
+
+@pytest.fixture
+def look(launch, markers, job_file, tasks):
+    """`look(*arguments)`: wait for the marker, and no API server far and wide."""
+
+    def run(*arguments, **environment):
+        files = ("--job-file", str(job_file), "--cluster-file", str(tasks.path))
+        return launch("await_job.py", markers.flag, *files, *FAST, *arguments, **environment)
+
+    return run
+
+
+@pytest.mark.parametrize(("result", "ended"), [("Complete", 0), ("Failed", 2)])
+def test_the_marker_ends_it(look, tasks, markers, result, ended):
+    tasks.write({"chief": [tasks.listening()]})
+    program = look()
+    program.says("waiting for job my-chief\n")
+    program.says(f"looking for the marker {markers.path()}")
+    assert program.runs()
+    markers.write(result, ended)
+    assert program.end() == (0 if result == "Complete" else 3)
+    words = f"job my-chief is {result} (exit code {ended}, says {markers.path()})"
+    assert words in program.words
+
+
+def test_a_marker_of_another_job_is_none(look, tasks, markers):
+    tasks.write({"chief": [tasks.silent()]})
+    markers.write("Complete", 0, "my-chief-0")
+    assert look("--silence-seconds", "0.3").end() == 3
+
+
+@pytest.mark.parametrize("result", ["Complete", "Failed"])
+def test_the_marker_of_a_new_name_is_found(look, tasks, markers, job_file, result):
+    tasks.write({"chief": [tasks.listening()]})
+    program = look()
+    program.says(f"looking for the marker {markers.path()}")
+    job_file.write_text("my-chief-2")
+    program.says("waiting for job my-chief-2, no longer for my-chief")
+    program.says(f"looking for the marker {markers.path('my-chief-2')}")
+    markers.write("Failed", 2)
+    assert program.runs()
+    markers.write(result, 2, "my-chief-2")
+    assert program.end() == (0 if result == "Complete" else 3)
+    assert f"job my-chief-2 is {result}" in program.words
+
+
+@pytest.mark.parametrize(
+    "half",
+    ["", '{"result": "Comp', "[]", "7", '{"result": "Complete"}', '{"result":"x","exit_code":0}'],
+)
+def test_half_a_marker_is_read_again(look, tasks, markers, half):
+    tasks.write({"worker": [tasks.listening()]})
+    markers.folder.mkdir(parents=True)
+    markers.path().write_text(half)
+    program = look()
+    program.says("cannot read job my-chief, trying again: the marker")
+    assert program.runs()
+    markers.write("Complete", 0)
+    assert program.end() == 0
+
+
+def test_a_marker_that_is_no_text_is_read_again(look, tasks, markers):
+    tasks.write({"worker": [tasks.listening()]})
+    markers.path().mkdir(parents=True)
+    program = look()
+    program.says("cannot be read")
+    markers.path().rmdir()
+    markers.write("Complete", 0)
+    assert program.end() == 0
+
+
+def test_the_folders_are_listed_for_a_client_that_remembers_absence(module, monkeypatch, markers):
+    listed: list[Path] = []
+    real = Path.iterdir
+
+    def look(path):
+        listed.append(path)
+        return real(path)
+
+    monkeypatch.setattr(Path, "iterdir", look)
+    program, folder = module("marker"), markers.folder
+    assert program.read(markers.path()) is None
+    assert listed == [folder, folder.parent, folder.parent.parent]
+    markers.write("Failed", 2)
+    assert program.read(markers.path()) == program.Mark("Failed", 2)
+    assert listed[3:] == [folder]
+
+
+@pytest.mark.parametrize("role", ["chief", "worker"])
+def test_a_deciding_task_that_stays_silent_has_failed_for_good(look, tasks, markers, role):
+    silent = tasks.silent()
+    tasks.write({role: [silent, tasks.listening()], "ps": [tasks.listening()]})
+    program = look("--silence-seconds", "0.3")
+    assert program.end() == 3
+    assert f"the deciding task {silent} has accepted no connection for 0.3 s" in program.words
+    assert f"no marker {markers.path()}" in program.words
+
+
+def test_half_a_marker_does_not_keep_a_silent_task_waited_for(look, tasks, markers):
+    tasks.write({"chief": [tasks.silent()]})
+    markers.folder.mkdir(parents=True)
+    markers.path().write_text("half")
+    assert look("--silence-seconds", "0.3").end() == 3
+
+
+def test_a_deciding_task_that_answers_is_waited_for(look, tasks):
+    address = tasks.listening()
+    tasks.sockets[address].settimeout(10)
+    tasks.write({"chief": [address], "worker": [tasks.silent()]})
+    program = look("--silence-seconds", "0.3")
+    began = time.monotonic()
+    while time.monotonic() - began < 0.7:
+        tasks.sockets[address].accept()[0].close()
+    assert program.runs()
+    tasks.end(address)
+    assert program.end() == 3
+
+
+@pytest.fixture
+def watch(clocked, markers, job_file, tasks):
+    """`watch.ask()`: look once; it bears 5 s without a name and 10 s of silence."""
+    program, clock = clocked
+    folder = program.Markers(markers.folder)
+    it = program.MarkerWatch(folder, job_file, tasks.path, 5, 10)
+    return SimpleNamespace(ask=it.ask, clock=clock)
+
+
+def test_a_new_deciding_task_has_its_own_time(watch, tasks):
+    for _ in range(4):
+        tasks.write({"chief": [tasks.silent()]})
+        assert watch.ask() is None
+        watch.clock.now += 9
+    assert watch.ask() is None
+    watch.clock.now += 1
+    assert watch.ask().code == 3
+
+
+def test_a_new_name_has_its_own_time(watch, tasks, job_file):
+    tasks.write({"chief": [tasks.silent()]})
+    for number in range(4):
+        job_file.write_text(f"run-{number}")
+        assert watch.ask() is None
+        watch.clock.now += 9
+    assert watch.ask() is None
+    watch.clock.now += 1
+    assert watch.ask().code == 3
+
+
+@pytest.mark.parametrize("name", [None, "\n"])
+def test_a_name_that_is_gone_for_a_while_is_waited_for(watch, tasks, markers, job_file, name):
+    tasks.write({"chief": [tasks.listening()]})
+    markers.write("Complete", 0)
+    for _ in range(3):
+        job_file.unlink() if name is None else job_file.write_text(name)
+        assert watch.ask() is None
+        watch.clock.now += 4
+        assert watch.ask() is None
+        job_file.write_text("run-2")
+        assert watch.ask() is None
+        watch.clock.now += 4
+    job_file.write_text("my-chief")
+    assert watch.ask().code == 0
+
+
+@pytest.mark.parametrize("name", [None, "\n"])
+def test_a_name_that_stays_away_is_given_up_whoever_answers(look, tasks, job_file, name):
+    tasks.write({"chief": [tasks.listening()]})
+    job_file.unlink() if name is None else job_file.write_text(name)
+    program = look("--gone-seconds", "0.2", "--after-end", "stay")
+    assert program.end() == 3
+    assert f"cannot read the job, trying again: {job_file}" in program.words
+    assert f"the job is not named in {job_file} after 0.2 s" in program.words
+
+
+@pytest.mark.parametrize("spec", [{}, {"ps": ["a:1"]}, [], {"chief": ["no-port"]}])
+def test_a_cluster_that_names_no_deciding_task_is_given_up_too(look, tasks, spec):
+    tasks.write(spec)
+    program = look("--silence-seconds", "0.2")
+    assert program.end() == 3
+    assert "the deciding task has accepted no connection" in program.words
+
+
+def test_it_stays_after_the_marker_if_so_wished(look, tasks, markers):
+    tasks.write({"chief": [tasks.silent()]})
+    markers.write("Failed", 2)
+    program = look("--after-end", "stay")
+    program.says("staying")
+    program.send(signal.SIGTERM)
+    assert program.end() == 143
+
+
+def test_sigterm_ends_it_while_a_name_is_looked_up(look, tasks, names, until):
+    tasks.write({"chief": ["slow:2222"]})
+    names.hang()
+    program = look(**names.environment)
+    until(names.asked.exists)
+    began = time.monotonic()
+    program.send(signal.SIGTERM)
+    assert program.end() == 143
+    assert time.monotonic() - began < 2

@@ -1,6 +1,6 @@
 """`helm test` is content with a cluster that answers or has done its work, and with no other."""
 
-import json
+import signal
 import socket
 import sys
 import time
@@ -9,33 +9,64 @@ import pytest
 
 
 @pytest.fixture
-def listening():
-    """Addresses of two tasks that listen."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
-    yield [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
-    for each in sockets:
-        each.close()
+def begin(start, tasks, job_file):
+    """`begin(spec, *arguments)`: start the program for a cluster spec that a Job decides."""
 
-
-@pytest.fixture
-def silent():
-    """Give an address at which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    return f"127.0.0.1:{port}"
-
-
-@pytest.fixture
-def check(finish, tmp_path):
-    """`check(spec, *arguments)`: run the program for a cluster spec."""
-
-    def run(spec, *arguments, timeout="1"):
-        path = tmp_path / "cluster.json"
-        path.write_text(json.dumps(spec))
-        options = ("--job", "my-chief", "--cluster-file", str(path), "--timeout", timeout)
-        return finish("check_cluster.py", *options, *arguments)
+    def run(spec, *arguments, timeout="0.3"):
+        tasks.write(spec)
+        options = ("--cluster-file", str(tasks.path), "--timeout", timeout)
+        return start("check_cluster.py", "--job-file", str(job_file), *options, *arguments)
 
     return run
+
+
+@pytest.fixture
+def check(begin):
+    """`check(spec, *arguments)`: run the program to its end."""
+
+    def run(spec, *arguments, timeout="0.3"):
+        program = begin(spec, *arguments, timeout=timeout)
+        return program.end(), program.words
+
+    return run
+
+
+@pytest.fixture
+def check_servers(launch, tasks):
+    """`check_servers(spec, *arguments)`: run the program for a cluster that no Job decides."""
+
+    def run(spec, *arguments, timeout="0.3"):
+        tasks.write(spec)
+        options = ("--cluster-file", str(tasks.path), "--timeout", timeout)
+        program = launch("check_cluster.py", *options, *arguments)
+        return program.end(), program.words
+
+    return run
+
+
+@pytest.fixture
+def check_by_marker(check, markers, tmp_path, server):
+    """`check_by_marker(spec, *arguments)`: run it where no API server may be asked."""
+
+    def run(spec, *arguments):
+        (tmp_path / "token").unlink()
+        outcome = check(spec, f"--account={tmp_path / 'none'}", markers.flag, *arguments)
+        assert not server.paths
+        return outcome
+
+    return run
+
+
+@pytest.fixture
+def listening(tasks):
+    """Addresses of two tasks that listen."""
+    return [tasks.listening(), tasks.listening()]
+
+
+@pytest.fixture
+def silent(tasks):
+    """Give an address at which nothing listens."""
+    return tasks.silent()
 
 
 def judge(code: int) -> tuple[str, ...]:
@@ -46,27 +77,46 @@ def test_a_running_cluster_of_which_all_answer_is_well(server, check, listening)
     server.say("running")
     code, words = check({"chief": listening[:1], "ps": listening[1:]}, *judge(1))
     assert code == 0
-    assert "all 2 addresses" in words
+    assert "job my-chief is running, and all 2 addresses of the cluster answer" in words
     assert "judged" not in words
+
+
+def test_workers_alone_are_a_cluster_too(server, check, listening):
+    server.say("running")
+    assert check({"worker": listening})[0] == 0
 
 
 def test_a_running_cluster_with_a_silent_task_is_not(server, check, listening, silent):
     server.say("running")
     code, words = check({"chief": listening, "worker": [silent]})
     assert code == 1
-    assert f"1 of 3: {silent}" in words
+    assert f"silent after 0.3 s: 1 of 3: {silent}" in words
 
 
-def test_it_waits_for_a_task_that_comes_late(server, start, tmp_path, silent):
+def test_it_waits_for_a_task_that_comes_late(server, begin, tasks, silent, until):
     server.say("running")
-    (tmp_path / "cluster.json").write_text(json.dumps({"ps": [silent]}))
-    spec = ("--cluster-file", str(tmp_path / "cluster.json"))
-    process = start("check_cluster.py", "--job", "my-chief", *spec, "--timeout", "30")
-    time.sleep(1.5)
-    assert process.poll() is None
-    host, port = silent.split(":")
-    with socket.create_server((host, int(port))):
-        assert process.wait(timeout=20) == 0
+    program = begin({"ps": [silent]}, timeout="30")
+    until(lambda: server.paths)
+    tasks.listen(silent)
+    assert program.end() == 0
+
+
+def test_it_follows_a_cluster_file_that_changes(server, begin, tasks, silent, until):
+    server.say("running")
+    program = begin({"ps": [silent]}, timeout="30")
+    until(lambda: server.paths)
+    tasks.write({"ps": [tasks.listening()]})
+    assert program.end() == 0
+    assert "all 1 addresses" in program.words
+
+
+def test_it_follows_a_job_file_that_changes(server, begin, job_file, silent, until):
+    server.say(404)
+    program = begin({"ps": [silent]}, timeout="30")
+    until(lambda: server.paths)
+    server.say("Complete")
+    job_file.write_text("my-chief-2")
+    assert program.end() == 0
 
 
 def test_a_complete_cluster_is_well_without_a_judge(server, check, silent):
@@ -103,9 +153,117 @@ def test_a_job_that_cannot_be_read_is_not_well(server, check, listening, trouble
     server.say(trouble)
     code, words = check({"ps": listening})
     assert code == 1
-    assert f"HTTP {trouble}" in words
+    assert f"job my-chief cannot be read: HTTP {trouble}" in words
 
 
 def test_trouble_in_passing_is_waited_out(server, check, listening):
     server.say(500, "running")
     assert check({"ps": listening}, timeout="30")[0] == 0
+
+
+def test_a_job_file_that_names_nobody_is_not_well(server, check, job_file, listening):
+    job_file.write_text("")
+    code, words = check({"ps": listening})
+    assert code == 1
+    assert f"the job cannot be read: {job_file} is empty" in words
+    assert not server.paths
+
+
+def test_without_a_marker_all_must_answer(check_by_marker, listening):
+    code, words = check_by_marker({"chief": listening[:1], "ps": listening[1:]}, *judge(1))
+    assert code == 0
+    assert "job my-chief is running, and all 2 addresses of the cluster answer" in words
+    assert "judged" not in words
+
+
+def test_without_a_marker_a_silent_task_is_not_well(check_by_marker, markers, listening, silent):
+    markers.write("Complete", 0, "my-chief-0")
+    code, words = check_by_marker({"chief": listening, "worker": [silent]}, *judge(0))
+    assert code == 1
+    assert f"silent after 0.3 s: 1 of 3: {silent}" in words
+    assert "judged" not in words
+
+
+@pytest.mark.parametrize("code", [0, 7])
+def test_the_judge_of_a_cluster_that_is_marked_complete_decides(
+    check_by_marker, markers, silent, code
+):
+    markers.write("Complete", 0)
+    seen, words = check_by_marker({"chief": [silent]}, *judge(code))
+    assert seen == code
+    assert "job my-chief is Complete" in words
+    assert "judged" in words
+
+
+def test_a_cluster_that_is_marked_failed_is_not_well(check_by_marker, markers, listening):
+    markers.write("Failed", 2)
+    code, words = check_by_marker({"chief": listening}, *judge(0))
+    assert code == 1
+    assert f"job my-chief is Failed (exit code 2, says {markers.path()})" in words
+    assert "kubectl logs job/my-chief" in words
+    assert "judged" not in words
+
+
+def test_a_marker_that_cannot_be_read_is_not_well(check_by_marker, markers, listening):
+    markers.folder.mkdir(parents=True)
+    markers.path().write_text("half")
+    code, words = check_by_marker({"chief": listening})
+    assert code == 1
+    assert f"job my-chief cannot be read: the marker {markers.path()} is not whole" in words
+
+
+def test_a_marker_needs_the_name_of_a_job(launch):
+    program = launch("check_cluster.py", "--cluster-file", "a", "--marker-folder", "b")
+    assert program.end() == 2
+    assert "--marker-folder needs --job-file" in program.words
+
+
+def test_servers_that_no_job_decides_must_all_answer(check_servers, listening):
+    code, words = check_servers({"worker": listening[:1], "ps": listening[1:]}, *judge(1))
+    assert code == 0
+    assert "all 2 addresses of the cluster answer" in words
+    assert "job" not in words
+    assert "judged" not in words
+
+
+def test_a_silent_server_that_no_job_decides_is_not_well(check_servers, listening, silent):
+    code, words = check_servers({"worker": [*listening, silent]})
+    assert code == 1
+    assert f"1 of 3: {silent}" in words
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({}, "names no address"),
+        ([], "must hold an object"),
+        ({"ps": ["nowhere"]}, "it must be host:port"),
+        ({"ps": ["host:0"]}, "it must be host:port"),
+        ({"ps": [7]}, "it must be host:port"),
+    ],
+)
+def test_a_cluster_file_that_names_nobody_is_not_well(check_servers, spec, words):
+    code, said = check_servers(spec)
+    assert code == 1
+    assert words in said
+    assert "Traceback" not in said
+
+
+def test_an_address_in_brackets_is_understood(check_servers, tasks):
+    try:
+        tasks.sockets["six"] = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    port = tasks.sockets["six"].getsockname()[1]
+    assert check_servers({"ps": [f"[::1]:{port}"]})[0] == 0
+
+
+def test_sigterm_ends_it_while_connections_are_tried(launch, tasks, names, until):
+    tasks.write({"ps": [f"slow-{index}:2222" for index in range(500)]})
+    names.hang()
+    program = launch("check_cluster.py", "--cluster-file", str(tasks.path), **names.environment)
+    until(names.asked.exists)
+    began = time.monotonic()
+    program.send(signal.SIGTERM)
+    assert program.end() == 143
+    assert time.monotonic() - began < 2
