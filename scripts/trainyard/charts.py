@@ -1,5 +1,6 @@
 """A chart folder: what its Chart.yaml says, and the cases that come with it."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ import yaml
 from trainyard import paths
 from trainyard.errors import TrainyardError
 from trainyard.render.case import Case
+
+NEEDS = re.compile(r"^# Needs Kubernetes (\d+\.\d+)\b", re.MULTILINE)
+"""How a values file says that older versions have no objects for it."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ def cases(chart: Chart, value_files: tuple[Path, ...] = ()) -> list[Case]:
     """Give a chart's cases: its defaults, each ``ci/*-values.yaml``, and those of ``values/``.
 
     With ``value_files`` there is one case, these files together. In ``values/`` of the
-    checkout, the folders are situations and their files are named after charts.
+    checkout, the folders are situations and their files are named after charts. A comment
+    ``# Needs Kubernetes 1.31 …`` in such a file keeps the case from older versions.
     """
     skip = bool(chart.missing)
     if value_files:
@@ -75,17 +80,16 @@ def cases(chart: Chart, value_files: tuple[Path, ...] = ()) -> list[Case]:
                 raise TrainyardError(f"There is no values file {file}.")
         name = ", ".join(file.name for file in value_files)
         return [Case(chart.path, name, value_files=value_files, skip_missing=skip)]
-    found = [Case(chart.path, skip_missing=skip)]
-    for file in sorted(chart.path.glob("ci/*-values.yaml")):
-        found.append(
-            Case(
-                chart.path,
-                file.name.removesuffix("-values.yaml"),
-                value_files=(file,),
-                skip_missing=skip,
-            )
-        )
+    files = {f.name.removesuffix("-values.yaml"): f for f in chart.path.glob("ci/*-values.yaml")}
     if chart.path.resolve().is_relative_to(paths.CHARTS):
-        for file in sorted(paths.ROOT.glob(f"values/*/{chart.name}.yaml")):
-            found.append(Case(chart.path, file.parent.name, value_files=(file,), skip_missing=skip))
-    return found
+        files |= {f.parent.name: f for f in paths.ROOT.glob(f"values/*/{chart.name}.yaml")}
+    named = [
+        Case(chart.path, name, value_files=(file,), kube_since=_needs(file), skip_missing=skip)
+        for name, file in sorted(files.items())
+    ]
+    return [Case(chart.path, skip_missing=skip), *named]
+
+
+def _needs(file: Path) -> str:
+    found = NEEDS.search(file.read_text())
+    return found[1] if found else ""

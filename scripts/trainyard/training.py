@@ -14,6 +14,8 @@ from trainyard.waiting import wait_for
 INSTANCE = "app.kubernetes.io/instance"
 ROLE = "app.kubernetes.io/component"
 
+INDEX = ("batch.kubernetes.io/job-completion-index", "apps.kubernetes.io/pod-index")
+
 LINES_REMEMBERED = 1000
 """Log lines of the last second or so, which come again when a stream is taken up again."""
 
@@ -53,21 +55,26 @@ class Progress:
 
 
 class Release:
-    """A tf-cluster release that was installed into a namespace."""
+    """A tf-cluster release that was installed into a namespace.
 
-    def __init__(self, kubectl: Kubectl, name: str) -> None:
+    ``lead`` is the role whose end is the end of the cluster: chief or worker.
+    """
+
+    def __init__(self, kubectl: Kubectl, name: str, lead: str = "chief") -> None:
         self.kubectl = kubectl
         self.name = name
+        self.lead = lead
 
     def jobs(self) -> dict[str, Object]:
-        """Give the release's Jobs by role."""
+        """Give the release's Jobs by role; those of the newest run, while an older one goes."""
         found = self.kubectl.list("jobs", f"--selector={INSTANCE}={self.name}")
+        found.sort(key=lambda job: str(job["metadata"]["creationTimestamp"]))
         return {job["metadata"]["labels"][ROLE]: job for job in found}
 
     def pods(self, role: str = "") -> list[Object]:
         """Give the release's pods, of one role or of all; not those of ``helm test``."""
         selector = f"{INSTANCE}={self.name}"
-        selector += f",{ROLE}={role}" if role else f",{ROLE} in (chief,worker,ps)"
+        selector += f",{ROLE}={role}" if role else f",{ROLE} in (chief,worker,ps,evaluator)"
         return self.kubectl.list("pods", f"--selector={selector}")
 
     def job(self, role: str) -> Object:
@@ -77,16 +84,19 @@ class Release:
             raise TrainyardError(f"Release {self.name} has no Job of the role {role}.")
         return jobs[role]
 
-    def outcome(self, role: str = "chief") -> str:
-        """Give how the role's Job ended: ``Complete``, ``Failed``, or nothing while it runs."""
-        job = self.job(role)
+    def outcome(self, role: str = "") -> str:
+        """Give how the role's Job ended: ``Complete``, ``Failed``, or nothing while it runs.
+
+        Without a role it is the lead's, as everywhere here.
+        """
+        job = self.job(role or self.lead)
         return next((end for end in ("Complete", "Failed") if condition(job, end) == "True"), "")
 
-    def wait_for_end(self, role: str = "chief", *, timeout: float) -> str:
+    def wait_for_end(self, role: str = "", *, timeout: float) -> str:
         """Wait until the role's Job ends, and give how."""
         return wait_for(
             lambda: self.outcome(role),
-            f"the {role} Job of release {self.name} to end",
+            f"the {role or self.lead} Job of release {self.name} to end",
             timeout=timeout,
             every=0.5,
         )
@@ -108,17 +118,17 @@ class Release:
                 return str(pod["metadata"]["name"])
         return ""
 
-    def follow(self, role: str = "chief") -> Iterator[str]:
+    def follow(self, role: str = "") -> Iterator[str]:
         """Give the log lines of the role's pods as they come, until the role's Job ends.
 
-        A pod that takes another's place is followed from its own beginning.
+        Of several tasks it is the first. A pod that takes another's place is followed from its
+        own beginning.
         """
+        role = role or self.lead
         followed: set[str] = set()
         while True:
             ended = self.outcome(role)
-            for pod in sorted(
-                self.pods(role), key=lambda p: str(p["metadata"]["creationTimestamp"])
-            ):
+            for pod in self.first_tasks(role):
                 name = pod["metadata"]["name"]
                 if name in followed or pod["status"].get("phase") == "Pending":
                     continue
@@ -133,10 +143,15 @@ class Release:
                 every=0.3,
             )
 
+    def first_tasks(self, role: str = "") -> list[Object]:
+        """Give the pods of the role's first task, oldest first."""
+        found = [pod for pod in self.pods(role or self.lead) if index(pod) == 0]
+        return sorted(found, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
+
     def _new_pod(self, role: str, known: set[str]) -> bool:
         return any(
             pod["metadata"]["name"] not in known and pod["status"].get("phase") != "Pending"
-            for pod in self.pods(role)
+            for pod in self.first_tasks(role)
         )
 
     def _runs(self, pod: str) -> bool:
@@ -173,6 +188,12 @@ class Release:
                     yield line.rstrip("\n")
             finally:
                 process.terminate()
+
+
+def index(pod: Object) -> int:
+    """Give the number of a pod's task; 0 where it has none."""
+    labels = pod["metadata"].get("labels", {})
+    return int(next((labels[key] for key in INDEX if key in labels), 0))
 
 
 def ended_at(pod: Object) -> datetime:

@@ -1,78 +1,28 @@
 """tf-cluster on a real cluster: it trains, it ends, and it takes the loss of any pod."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
-from trainyard import images, paths
-from trainyard.cluster.base import Cluster
-from trainyard.kube import Helm, Kubectl, Values
-from trainyard.training import Progress, Release, ended_at
+from tests.live.conftest import CHART
+from tests.live.releases import (
+    TRAINING_TIMEOUT_S,
+    goes_on,
+    kill,
+    lead_logs,
+    must_complete,
+    train_to,
+    uids,
+)
+from trainyard.training import ended_at
 from trainyard.waiting import wait_for
 
 pytestmark = pytest.mark.cluster
 
-CHART = paths.CHARTS / "tf-cluster"
-TRAINING_TIMEOUT_S = 420
 FREED_WITHIN_S = 10
 
-Install = Callable[..., Release]
 
-
-@pytest.fixture(scope="session")
-def image_values(cluster: Cluster) -> Values:
-    """Give the values that name our image, loaded; none where the public one must do."""
-    return images.provide(cluster, images.TENSORFLOW)
-
-
-@pytest.fixture
-def install(namespace: Kubectl, image_values: Values) -> Install:
-    """Give a function that installs the chart with more values and gives the release."""
-
-    def installed(values: Values | None = None, name: str = "my") -> Release:
-        helm = Helm(namespace.kubeconfig, namespace.namespace)
-        helm.install(name, CHART, {**image_values, **(values or {})})
-        return Release(namespace, name)
-
-    return installed
-
-
-def train_to(release: Release, step: int) -> None:
-    """Return when the chief has printed this step, or a later one."""
-    for line in release.follow():
-        seen = Progress.read(line)
-        if seen and seen.step >= step:
-            return
-    pytest.fail(f"The training ended {release.outcome()} before step {step}.")
-
-
-def chief_logs(release: Release) -> list[str]:
-    """Give the logs of all of the chief's pods, oldest first."""
-    pods = sorted(release.pods("chief"), key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
-    return [release.kubectl.logs(pod["metadata"]["name"]) for pod in pods]
-
-
-def uids(release: Release, role: str) -> set[str]:
-    return {pod["metadata"]["uid"] for pod in release.pods(role)}
-
-
-def kill(release: Release, role: str) -> None:
-    """Remove a running pod of the role at once, as a lost machine would."""
-    pod = release.running_pod(role)
-    assert pod, f"no running {role}"
-    release.kubectl.run("delete", "pod", pod, "--grace-period=0", "--force")
-
-
-def must_complete(release: Release) -> None:
-    """Wait until the training is Complete and every pod has ended."""
-    assert release.wait_for_end(timeout=TRAINING_TIMEOUT_S) == "Complete", chief_logs(release)[-1]
-    release.wait_until_freed(timeout=60)
-    outcomes = {role: release.wait_for_end(role, timeout=60) for role in ("worker", "ps")}
-    assert outcomes == {"worker": "Complete", "ps": "Complete"}
-
-
-def test_it_trains_ends_and_frees_everything(install):
+def test_it_trains_ends_and_frees_everything(install, helm):
     release = install()
     must_complete(release)
     pods = release.pods()
@@ -80,17 +30,15 @@ def test_it_trains_ends_and_frees_everything(install):
     chief_end = max(ended_at(pod) for pod in release.pods("chief"))
     assert (max(map(ended_at, pods)) - chief_end).total_seconds() <= FREED_WITHIN_S
 
-    helm = Helm(release.kubectl.kubeconfig, release.kubectl.namespace)
     tested = helm.run("test", release.name, "--logs")
     proof = next(json.loads(line) for line in tested.stdout.splitlines() if line.startswith("{"))
     assert proof["accuracy"] >= 0.93
     assert proof["examples"] == 500
 
 
-def test_helm_test_reaches_every_task_while_it_trains(install):
+def test_helm_test_reaches_every_task_while_it_trains(install, helm):
     release = install({"sample": {"epochs": 200}})
     train_to(release, 1)
-    helm = Helm(release.kubectl.kubeconfig, release.kubectl.namespace)
     tested = helm.run("test", release.name, "--logs", check=False)
     assert tested.returncode == 0, tested.stdout + tested.stderr
 
@@ -102,29 +50,28 @@ def test_a_killed_worker_does_not_stop_the_training(install):
     kill(release, "worker")
     must_complete(release)
     assert uids(release, "chief") == chief
-    assert "resumed" not in chief_logs(release)[-1]
+    assert "resumed" not in lead_logs(release)[-1]
 
 
-def test_a_killed_parameter_server_is_made_anew_and_the_training_resumes(install):
-    release = install()
+def test_a_killed_parameter_server_is_made_anew_and_the_training_resumes(install, record_property):
+    release = install({"runPolicy": {"backoffLimit": 0}})
     train_to(release, 300)
-    workers = uids(release, "worker")
+    workers, chief = uids(release, "worker"), uids(release, "chief")
     kill(release, "ps")
+    record_property("goes_on_s", goes_on(release, chief))
     must_complete(release)
-    logs = chief_logs(release)
-    assert "lost" in logs[0]
-    assert "resumed step=" in logs[-1]
+    assert "lost" in lead_logs(release)[0]
     assert uids(release, "worker") == workers
 
 
-def test_a_killed_chief_resumes_from_its_checkpoint(install):
+def test_a_killed_chief_resumes_from_its_checkpoint(install, record_property):
     release = install()
     train_to(release, 300)
-    servers = uids(release, "worker") | uids(release, "ps")
+    servers, chief = uids(release, "worker", "ps"), uids(release, "chief")
     kill(release, "chief")
+    record_property("goes_on_s", goes_on(release, chief))
     must_complete(release)
-    assert "resumed step=" in chief_logs(release)[-1]
-    assert uids(release, "worker") | uids(release, "ps") == servers
+    assert uids(release, "worker", "ps") == servers
 
 
 def test_a_program_that_fails_for_good_ends_the_release_failed(install):
@@ -135,7 +82,16 @@ def test_a_program_that_fails_for_good_ends_the_release_failed(install):
     release.wait_until_freed(timeout=60)
     assert release.wait_for_end("worker", timeout=60) == "Failed"
     assert release.wait_for_end("ps", timeout=60) == "Failed"
-    assert "no data at /nowhere" in chief_logs(release)[-1]
+    logs = lead_logs(release)
+    assert len(logs) == 2
+    assert "no data at /nowhere" in logs[-1]
+
+
+def test_wrong_settings_are_not_tried_again(install):
+    release = install({"sample": {"dataset": "idx", "dataDir": "/nowhere"}})
+    assert release.wait_for_end(timeout=180) == "Failed"
+    (log,) = lead_logs(release)
+    assert "/nowhere" in log
 
 
 def test_a_missing_peer_is_named_and_not_waited_for_for_ever(install):
@@ -143,26 +99,35 @@ def test_a_missing_peer_is_named_and_not_waited_for_for_ever(install):
     release = install(
         {
             "ps": {"nodeSelector": {"nowhere": "here"}},
-            "sample": {"peerTimeout": 5},
-            "runPolicy": {"backoffLimit": 0},
+            "runPolicy": {"backoffLimit": 0, "startDeadlineSeconds": 5},
         }
     )
     assert release.wait_for_end(timeout=180) == "Failed"
-    log = chief_logs(release)[-1]
-    assert "-ps-0." in log
-    assert "-worker-0." not in log.splitlines()[-1]
+    (pod,) = release.pods("chief")
+    log = release.kubectl.logs(pod["metadata"]["name"], "--container=await-peers")
+    assert "gave up after 5 s" in log
+    assert "-ps-" in log
+    assert "kubectl describe pod" in log
 
 
-def test_an_upgrade_to_more_workers_is_accepted_and_touches_no_running_pod(install):
-    release = install({"sample": {"epochs": 40}})
-    train_to(release, 200)
-    before = uids(release, "chief") | uids(release, "ps") | uids(release, "worker")
-    helm = Helm(release.kubectl.kubeconfig, release.kubectl.namespace)
-    helm.upgrade(release.name, CHART, {"worker": {"replicas": 3}})
-    wait_for(lambda: len(release.pods("worker")) == 3, "the third worker", timeout=60)
-    after = uids(release, "chief") | uids(release, "ps") | uids(release, "worker")
-    assert before < after
-    # The running chief goes on with the workers it knows; one that starts anew knows all three.
-    kill(release, "chief")
+def test_a_release_on_hold_holds_nothing_and_resumes(install, helm):
+    release = install()
+    train_to(release, 300)
+    chief = uids(release, "chief")
+    helm.upgrade(release.name, CHART, {"runPolicy": {"suspend": True}})
+    wait_for(lambda: not release.pods(), "all pods to go", timeout=60)
+    helm.upgrade(release.name, CHART, {"runPolicy": {"suspend": False}})
+    goes_on(release, chief)
     must_complete(release)
-    assert len([p for p in release.pods("worker") if p["status"]["phase"] == "Succeeded"]) == 3
+
+
+def test_servers_stay_or_go_as_told(install):
+    release = install({"runPolicy": {"cleanPodPolicy": "None"}, "sample": {"epochs": 1}})
+    assert release.wait_for_end(timeout=TRAINING_TIMEOUT_S) == "Complete"
+    waiting = release.running_pod("ps")
+
+    def stays() -> bool:
+        return "staying until" in release.kubectl.logs(waiting, "--container=await-end")
+
+    wait_for(stays, "the parameter server to learn of the end", timeout=60)
+    assert {pod["status"]["phase"] for pod in release.pods("worker")} == {"Running"}

@@ -10,19 +10,6 @@ Gives: nothing when there is none, else fails.
 {{- end -}}
 
 {{/*
-common.errors.envSize: Linux starts no process with a longer environment string (MAX_ARG_STRLEN: 32 pages, name, "=" and the
-end mark included); the container would fail with "argument list too long".
-Takes: name, value (after the kubelet's expansion), remedy.
-Gives: a message, or nothing when it fits.
-*/}}
-{{- define "common.errors.envSize" -}}
-{{- $size := add (len .name) 1 (len .value) 1 -}}
-{{- if gt $size 131072 -}}
-the environment variable {{ .name }} would have {{ $size }} bytes, and Linux starts no program with one of more than 131072; {{ .remedy }}
-{{- end -}}
-{{- end -}}
-
-{{/*
 common.errors.configMapSize: the API server takes no ConfigMap with more than 1 MiB of data.
 Takes: name (in the message), data (a map of texts), remedy.
 Gives: a message, or nothing when it fits.

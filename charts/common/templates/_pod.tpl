@@ -27,12 +27,12 @@ for common.env.list), null in podLabels and podAnnotations stays, to take away w
 
 {{/*
 common.pod.placement: where a pod may run and how it ranks.
-Takes: a role's settings: nodeSelector, tolerations, affinity, topologySpreadConstraints, priorityClassName.
+Takes: a role's settings: nodeSelector, tolerations, affinity, topologySpreadConstraints, priorityClassName, schedulerName.
 Gives: YAML lines of a pod spec; nothing for what is empty.
 */}}
 {{- define "common.pod.placement" -}}
 {{- $spec := dict -}}
-{{- range $key := list "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" "priorityClassName" -}}
+{{- range $key := list "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" "priorityClassName" "schedulerName" -}}
   {{- with index $ $key -}}
     {{- $_ := set $spec $key . -}}
   {{- end -}}

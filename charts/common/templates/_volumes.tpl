@@ -1,4 +1,19 @@
 {{/*
+common.volumes.kind: what a volume of the shorthand is.
+Takes: a volume (its block).
+Gives: nfs, csi, hostPath, claim, or emptyDir for a volume that is off.
+*/}}
+{{- define "common.volumes.kind" -}}
+{{- $kind := ternary "claim" "emptyDir" (eq .enabled true) -}}
+{{- range $other := list "nfs" "csi" "hostPath" -}}
+  {{- if and $.enabled (index $ $other) -}}
+    {{- $kind = $other -}}
+  {{- end -}}
+{{- end -}}
+{{- $kind -}}
+{{- end -}}
+
+{{/*
 common.volumes.claimName: the claim behind a volume of the shorthand.
 Takes: fullname, name (the volume's name), volume (its block).
 Gives: existingClaim, or <fullname>-<name>.
@@ -14,27 +29,33 @@ Takes: fullname, name, volume, readOnly (true or left out).
 Gives: YAML, a list of one volume.
 */}}
 {{- define "common.volumes.source" -}}
-- name: {{ .name | quote }}
-{{- if .volume.enabled }}
-  persistentVolumeClaim:
-    claimName: {{ include "common.volumes.claimName" . | quote }}
-    {{- if .readOnly }}
-    readOnly: true
-    {{- end }}
-{{- else }}
-  emptyDir: {}
-{{- end }}
+{{- $kind := include "common.volumes.kind" .volume -}}
+{{- $source := dict -}}
+{{- if eq $kind "claim" -}}
+  {{- $_ := set $source "persistentVolumeClaim" (dict "claimName" (include "common.volumes.claimName" .)) -}}
+{{- else if eq $kind "emptyDir" -}}
+  {{- $_ := set $source "emptyDir" dict -}}
+{{- else -}}
+  {{- $_ := set $source $kind (deepCopy (index .volume $kind)) -}}
+{{- end -}}
+{{- if and .readOnly (has $kind (list "claim" "nfs" "csi")) -}}
+  {{- $_ := set (get $source (ternary "persistentVolumeClaim" $kind (eq $kind "claim"))) "readOnly" true -}}
+{{- end -}}
+{{- toYaml (list (merge (dict "name" .name) $source)) -}}
 {{- end -}}
 
 {{/*
 common.volumes.claim: the PersistentVolumeClaim of a volume of the shorthand.
-Takes: context (the root context), fullname, name, volume.
-Gives: the object; nothing when the volume is off or the claim exists already.
+Takes: context (the root context), fullname, name, volume, shared (true: several pods mount it).
+Gives: the object; nothing when the volume is off, something else than a claim, or a claim that exists already.
 storageClass "" takes global.storageClass, and when that is empty too the cluster's default; "-" asks for no class at all.
+accessModes that are not given are those of the claim where the release has made it before, for they can never change.
 */}}
 {{- define "common.volumes.claim" -}}
-{{- if and .volume.enabled (not .volume.existingClaim) -}}
+{{- if and (eq (include "common.volumes.kind" .volume) "claim") (not .volume.existingClaim) -}}
 {{- $class := .volume.storageClass | default .context.Values.global.storageClass -}}
+{{- $made := lookup "v1" "PersistentVolumeClaim" .context.Release.Namespace (include "common.volumes.claimName" .) -}}
+{{- $modes := .volume.accessModes | default (dig "spec" "accessModes" (list (ternary "ReadWriteMany" "ReadWriteOnce" (eq .shared true))) $made) -}}
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata:
@@ -46,7 +67,7 @@ metadata:
     helm.sh/resource-policy: keep
   {{- end }}
 spec:
-  accessModes: {{- toYaml .volume.accessModes | nindent 4 }}
+  accessModes: {{- toYaml $modes | nindent 4 }}
   {{- if $class }}
   storageClassName: {{ ternary "" $class (eq $class "-") | quote }}
   {{- end }}
@@ -54,4 +75,67 @@ spec:
     requests:
       storage: {{ .volume.size | quote }}
 {{- end -}}
+{{- end -}}
+
+{{/*
+common.volumes.given: which of the things that a volume can be its block names.
+Takes: a volume (its block).
+Gives: JSON, a list of keys.
+*/}}
+{{- define "common.volumes.given" -}}
+{{- $given := list -}}
+{{- range $key := list "existingClaim" "nfs" "csi" "hostPath" -}}
+  {{- if index $ $key -}}
+    {{- $given = append $given $key -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $given -}}
+{{- end -}}
+
+{{/*
+common.volumes.check: a volume is one thing, and what is given is used.
+Takes: name, volume.
+Gives: JSON, a list of messages.
+*/}}
+{{- define "common.volumes.check" -}}
+{{- $path := printf "volumes.%s" .name -}}
+{{- $messages := list -}}
+{{- $given := include "common.volumes.given" .volume | fromJsonArray -}}
+{{- if gt (len $given) 1 -}}
+  {{- $messages = append $messages (printf "%s: it can be only one of %s; remove the others" $path (join ", " $given)) -}}
+{{- end -}}
+{{- range $key := $given -}}
+  {{- if not $.volume.enabled -}}
+    {{- $messages = append $messages (printf "%s.%s: %s would not be used, for %s.enabled is false; set it to true, or remove %s" $path $key (index $.volume $key | toJson) $path $key) -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $messages -}}
+{{- end -}}
+
+{{/*
+common.volumes.checkClaim: can the claim that the chart would make be used as it is to be?
+Takes: context (the root context), fullname, name, volume, defaults (the volume's default values), pods (how many mount it).
+Gives: JSON, a list of messages.
+*/}}
+{{- define "common.volumes.checkClaim" -}}
+{{- $volume := .volume -}}
+{{- $path := printf "volumes.%s" .name -}}
+{{- $messages := list -}}
+{{- range $key := include "common.volumes.given" $volume | fromJsonArray -}}
+  {{- range $of := list "size" "storageClass" -}}
+    {{- if ne (index $volume $of) (index $.defaults $of) -}}
+      {{- $messages = append $messages (printf "%s.%s: %q would not be used, for no claim is made beside %s; remove one of the two" $path $of (index $volume $of) $key) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- if and (gt (int .pods) 1) (eq (include "common.volumes.kind" $volume) "claim") (not $volume.existingClaim) -}}
+  {{- $made := lookup "v1" "PersistentVolumeClaim" .context.Release.Namespace (include "common.volumes.claimName" .) -}}
+  {{- $has := dig "spec" "accessModes" list $made -}}
+  {{- if and $volume.accessModes (not (has "ReadWriteMany" $volume.accessModes)) -}}
+    {{- $messages = append $messages (printf "%s.accessModes: %d pods mount the volume, and with %s only pods of one node can; leave accessModes out or set [ReadWriteMany], with a storageClass that has it, or name fewer roles in %s.roles" $path (int .pods) (join ", " $volume.accessModes) $path) -}}
+  {{- else if and $made (not (has "ReadWriteMany" $has)) -}}
+    {{- $messages = append $messages (printf "%s: %d pods would mount the claim %s, which exists with %s, and that can never change; name another with existingClaim, or remove the claim after you have saved what is in it" $path (int .pods) (include "common.volumes.claimName" .) (join ", " $has)) -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $messages -}}
 {{- end -}}

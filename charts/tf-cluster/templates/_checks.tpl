@@ -5,10 +5,76 @@ Gives: nothing, or fails.
 */}}
 {{- define "tf-cluster.check" -}}
 {{- $messages := list (include "common.names.override" (dict "context" . "budget" (include "tf-cluster.budget" .))) -}}
-{{- range list "code" "env" "labels" "volumes" "mounts" "sizes" -}}
+{{- range list "plan" "ending" "code" "hardware" "env" "labels" "volumes" "mounts" "sizes" "running" -}}
   {{- $messages = concat $messages (include (printf "tf-cluster.check.%s" .) $ | fromJsonArray) -}}
 {{- end -}}
 {{- include "common.errors.report" (dict "context" . "messages" $messages) -}}
+{{- end -}}
+
+{{/*
+tf-cluster.check.plan: do mode, strategy, roles and queue go together?
+Takes: the root context.
+Gives: JSON, a list of messages.
+*/}}
+{{- define "tf-cluster.check.plan" -}}
+{{- $values := .Values -}}
+{{- $messages := list -}}
+{{- $role := $values.success.role | default "" -}}
+{{- $workers := has $role (list "worker0" "allWorkers") -}}
+{{- if eq $values.mode "session" -}}
+  {{- if ne $values.strategy "parameterServer" -}}
+    {{- $messages = append $messages (printf "mode: a session's client drives workers and parameter servers, and strategy %q has none; set strategy to parameterServer, or mode to job" $values.strategy) -}}
+  {{- end -}}
+  {{- if gt (int $values.evaluator.replicas) 0 -}}
+    {{- $messages = append $messages "evaluator.replicas: in a session the client evaluates; set it to 0, or mode to job" -}}
+  {{- end -}}
+  {{- if $role -}}
+    {{- $messages = append $messages (printf "success.role: a session ends with `helm uninstall`, and %q decides nothing; remove it, or set mode to job" $role) -}}
+  {{- end -}}
+  {{- if $values.queue -}}
+    {{- $messages = append $messages (printf "queue: Kueue lets nobody scale a StatefulSet, which a session's servers are; remove queue %q, or set mode to job" $values.queue) -}}
+  {{- end -}}
+{{- else -}}
+  {{- if and (eq $values.strategy "mirrored") $workers -}}
+    {{- $messages = append $messages (printf "success.role: strategy mirrored has a chief alone, and no %s; remove it" $role) -}}
+  {{- end -}}
+  {{- if and (has $values.strategy (list "multiWorkerMirrored" "tpu")) (eq $role "chief") -}}
+    {{- $messages = append $messages (printf "success.role: strategy %s has no chief of its own; set worker0, which is its chief, or allWorkers" $values.strategy) -}}
+  {{- end -}}
+  {{- if and (eq $role "worker0") (semverCompare "<1.31-0" .Capabilities.KubeVersion.Version) -}}
+    {{- $messages = append $messages (printf "success.role: worker0 needs a Job's successPolicy, of Kubernetes 1.31 or later, and this cluster has %s; set allWorkers" .Capabilities.KubeVersion.Version) -}}
+  {{- end -}}
+  {{- if and (eq (include "tf-cluster.leadRole" .) "worker") (eq $values.run.onScale "keep") -}}
+    {{- $messages = append $messages "run.onScale: keep is for a chief; workers that decide together all need the same list; set it to restart" -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $messages -}}
+{{- end -}}
+
+{{/*
+tf-cluster.check.ending: does everybody learn of the end?
+Takes: the root context.
+Gives: JSON, a list of messages.
+*/}}
+{{- define "tf-cluster.check.ending" -}}
+{{- $values := .Values -}}
+{{- $messages := list -}}
+{{- $codes := $values.runPolicy.exitCodes -}}
+{{- range $code := $codes.permanent -}}
+  {{- if has $code ($codes.retryable | default list) -}}
+    {{- $messages = append $messages (printf "runPolicy.exitCodes: %d cannot be both permanent and retryable; remove it from one list" (int $code)) -}}
+  {{- end -}}
+{{- end -}}
+{{- if include "tf-cluster.byMarker" . -}}
+  {{- if eq (include "common.volumes.kind" $values.volumes.checkpoints) "emptyDir" -}}
+    {{- $messages = append $messages "waiter.method: the marker lies on volumes.checkpoints, which is off, so that the others would never see it; enable the volume, or set the method to api" -}}
+  {{- end -}}
+  {{- $lead := include "tf-cluster.leadRole" . -}}
+  {{- if and (ne $values.code.source "sample") (not (include "tf-cluster.role" (dict "context" . "role" $lead) | fromJson).command) -}}
+    {{- $messages = append $messages (printf "waiter.method: marker starts the program by a wrapper, which must know it; set `command` or `%s.command`" $lead) -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $messages -}}
 {{- end -}}
 
 {{/*
@@ -18,10 +84,11 @@ Gives: JSON, a list of messages.
 */}}
 {{- define "tf-cluster.check.code" -}}
 {{- $code := .Values.code -}}
-{{- $messages := list -}}
+{{- $sample := .Values.sample -}}
+{{- $messages := include "common.code.check" (dict "code" $code) | fromJsonArray -}}
 {{- if ne $code.source "sample" -}}
   {{- $without := list -}}
-  {{- range $role := list "chief" "worker" "ps" -}}
+  {{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
     {{- $settings := include "tf-cluster.role" (dict "context" $ "role" $role) | fromJson -}}
     {{- if not (or $settings.command $settings.args) -}}
       {{- $without = append $without $role -}}
@@ -30,15 +97,77 @@ Gives: JSON, a list of messages.
   {{- with $without -}}
     {{- $messages = append $messages (printf "code.source: %q needs to know what to run, and there is neither command nor args for %s; set `command` (for all roles) or `<role>.command`" $code.source (join ", " .)) -}}
   {{- end -}}
+{{- else -}}
+  {{- if and (eq $sample.dataset "idx") (not $sample.dataDir) (not .Values.volumes.data.enabled) -}}
+    {{- $messages = append $messages "sample.dataset: \"idx\" needs a folder of files; enable volumes.data with existingClaim, or set sample.dataDir to a folder of the image" -}}
+  {{- end -}}
+  {{- if eq .Values.strategy "tpu" -}}
+    {{- $messages = append $messages "code.source: the sample program knows no TPU; bring a program of your own, with code.source image, inline, configMap, claim or git" -}}
+  {{- end -}}
+  {{- if and (eq $sample.program "train_v1") (ne .Values.strategy "parameterServer") -}}
+    {{- $messages = append $messages (printf "sample.program: train_v1 is written for strategy parameterServer, not %s; set it to train" .Values.strategy) -}}
+  {{- end -}}
+  {{- if and (eq $sample.program "train") (eq .Values.strategy "parameterServer") (eq (include "tf-cluster.leadRole" .) "worker") -}}
+    {{- $messages = append $messages (printf "success.role: with %q the workers end by themselves, and those of sample.program train never do; set sample.program to train_v1, or remove success.role" .Values.success.role) -}}
+  {{- end -}}
+  {{- if and (gt (int .Values.evaluator.replicas) 0) (eq (include "common.volumes.kind" .Values.volumes.checkpoints) "emptyDir") -}}
+    {{- $messages = append $messages "evaluator.replicas: the evaluator reads checkpoints, and volumes.checkpoints is off; enable the volume, or set evaluator.replicas to 0" -}}
+  {{- end -}}
+  {{- if and (gt (int .Values.evaluator.replicas) 0) (eq $sample.program "train_v1") -}}
+    {{- $messages = append $messages "evaluator.replicas: the sample's evaluator cannot read checkpoints of train_v1; set it to 0, or sample.program to train" -}}
+  {{- end -}}
 {{- end -}}
-{{- if and (eq $code.source "configMap") (not $code.configMap.name) -}}
-  {{- $messages = append $messages "code.configMap.name: is empty, and code.source is \"configMap\"; name the ConfigMap that holds the program" -}}
+{{- toJson $messages -}}
 {{- end -}}
-{{- if and (ne $code.source "configMap") $code.configMap.name -}}
-  {{- $messages = append $messages (printf "code.configMap.name: %q would not be used, for code.source is %q; set code.source to \"configMap\", or remove the name" $code.configMap.name $code.source) -}}
+
+{{/*
+tf-cluster.check.hardware: accelerators and the nodes' network.
+Takes: the root context.
+Gives: JSON, a list of messages.
+*/}}
+{{- define "tf-cluster.check.hardware" -}}
+{{- $values := .Values -}}
+{{- $messages := list -}}
+{{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
+  {{- $count := include "tf-cluster.gpus" (dict "context" $ "role" $role) | int64 -}}
+  {{- range $place := list "" (printf "%s." $role) -}}
+    {{- $resources := ternary $values.resources (index $values $role "resources") (eq $place "") | default dict -}}
+    {{- if and (gt $count 0) (hasKey ($resources.limits | default dict) $values.gpu.resource) -}}
+      {{- $messages = append $messages (printf "%sresources.limits: %s is also given by %s.gpu.count (%d); remove one of the two" $place $values.gpu.resource $role $count) -}}
+    {{- end -}}
+  {{- end -}}
 {{- end -}}
-{{- if and (eq $code.source "sample") (eq .Values.sample.dataset "idx") (not .Values.sample.dataDir) (not .Values.volumes.data.enabled) -}}
-  {{- $messages = append $messages "sample.dataset: \"idx\" needs a folder of files; enable volumes.data with existingClaim, or set sample.dataDir to a folder of the image" -}}
+{{- if eq $values.strategy "tpu" -}}
+  {{- range $key := list "accelerator" "topology" -}}
+    {{- if not (index $values.tpu $key) -}}
+      {{- $messages = append $messages (printf "tpu.%s: is empty, and strategy is tpu; see the node labels cloud.google.com/gke-tpu-%s of your node pool" $key $key) -}}
+    {{- end -}}
+  {{- end -}}
+  {{- if gt (int $values.worker.gpu.count) 0 -}}
+    {{- $messages = append $messages "worker.gpu.count: strategy tpu uses TPUs; set it to 0, or choose another strategy" -}}
+  {{- end -}}
+  {{- if $values.tpu.topology -}}
+    {{- $all := 1 -}}
+    {{- range splitList "x" $values.tpu.topology -}}
+      {{- $all = mul $all (int64 .) -}}
+    {{- end -}}
+    {{- $hosts := div $all (int64 $values.tpu.chips) -}}
+    {{- if ne (mul $hosts (int64 $values.tpu.chips)) $all -}}
+      {{- $messages = append $messages (printf "tpu.chips: a slice of %s has %d chips, which %d a host does not divide; see how many your machine type has" $values.tpu.topology $all (int64 $values.tpu.chips)) -}}
+    {{- else if ne $hosts (int64 $values.worker.replicas) -}}
+      {{- $messages = append $messages (printf "worker.replicas: a slice of %s has %d chips, %d a host; set worker.replicas to %d" $values.tpu.topology $all (int64 $values.tpu.chips) $hosts) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- if $values.hostNetwork -}}
+  {{- $users := dict -}}
+  {{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
+    {{- $port := include "tf-cluster.port" (dict "context" $ "role" $role) -}}
+    {{- if hasKey $users $port -}}
+      {{- $messages = append $messages (printf "%s.port: on the nodes' network %s is taken by %s; choose another" $role $port (get $users $port)) -}}
+    {{- end -}}
+    {{- $_ := set $users $port $role -}}
+  {{- end -}}
 {{- end -}}
 {{- toJson $messages -}}
 {{- end -}}
@@ -51,7 +180,7 @@ Gives: JSON, a list of messages.
 {{- define "tf-cluster.check.env" -}}
 {{- $reserved := include "tf-cluster.reserved" . | fromJsonArray -}}
 {{- $messages := list -}}
-{{- range $path, $env := dict "env" .Values.env "chief.env" .Values.chief.env "worker.env" .Values.worker.env "ps.env" .Values.ps.env -}}
+{{- range $path, $env := dict "env" .Values.env "chief.env" .Values.chief.env "worker.env" .Values.worker.env "ps.env" .Values.ps.env "evaluator.env" .Values.evaluator.env -}}
   {{- $messages = concat $messages (include "common.env.reserved" (dict "env" $env "path" $path "reserved" $reserved "why" "each task's place in the cluster is made of it") | fromJsonArray) -}}
 {{- end -}}
 {{- toJson $messages -}}
@@ -64,8 +193,8 @@ Gives: JSON, a list of messages.
 */}}
 {{- define "tf-cluster.check.labels" -}}
 {{- $messages := list -}}
-{{- range $path, $labels := dict "podLabels" .Values.podLabels "chief.podLabels" .Values.chief.podLabels "worker.podLabels" .Values.worker.podLabels "ps.podLabels" .Values.ps.podLabels -}}
-  {{- $messages = concat $messages (include "common.labels.reserved" (dict "user" $labels "path" $path "reserved" (list "trainyard/cluster-member")) | fromJsonArray) -}}
+{{- range $path, $labels := dict "podLabels" .Values.podLabels "chief.podLabels" .Values.chief.podLabels "worker.podLabels" .Values.worker.podLabels "ps.podLabels" .Values.ps.podLabels "evaluator.podLabels" .Values.evaluator.podLabels -}}
+  {{- $messages = concat $messages (include "common.labels.reserved" (dict "user" $labels "path" $path "reserved" (list "trainyard/cluster-member" "kueue.x-k8s.io/queue-name")) | fromJsonArray) -}}
 {{- end -}}
 {{- toJson $messages -}}
 {{- end -}}
@@ -78,20 +207,16 @@ Gives: JSON, a list of messages.
 {{- define "tf-cluster.check.volumes" -}}
 {{- $messages := list -}}
 {{- $defaults := (include "tf-cluster.defaults" . | fromYaml).volumes -}}
-{{- range $name, $volume := .Values.volumes -}}
-  {{- if $volume.existingClaim -}}
-    {{- if not $volume.enabled -}}
-      {{- $messages = append $messages (printf "volumes.%s.existingClaim: %q would not be used, for volumes.%s.enabled is false; set it to true, or remove the claim" $name $volume.existingClaim $name) -}}
-    {{- end -}}
-    {{- range $key := list "size" "storageClass" -}}
-      {{- if and (hasKey $volume $key) (ne (index $volume $key) (index $defaults $name $key)) -}}
-        {{- $messages = append $messages (printf "volumes.%s.%s: %q would not be used, for the claim %q exists already; remove one of the two" $name $key (index $volume $key) $volume.existingClaim) -}}
-      {{- end -}}
-    {{- end -}}
+{{- range $name := list "checkpoints" "logs" "models" "data" -}}
+  {{- $volume := include "tf-cluster.volume" (dict "context" $ "name" $name) | fromJson -}}
+  {{- $messages = concat $messages (include "common.volumes.check" $volume | fromJsonArray) -}}
+  {{- if ne $name "data" -}}
+    {{- $messages = concat $messages (include "common.volumes.checkClaim" (merge (dict "context" $ "defaults" (index $defaults $name)) $volume) | fromJsonArray) -}}
   {{- end -}}
 {{- end -}}
-{{- if and .Values.volumes.data.enabled (not .Values.volumes.data.existingClaim) -}}
-  {{- $messages = append $messages "volumes.data.existingClaim: is empty, and a new volume would hold no data; name the claim that holds them" -}}
+{{- $data := .Values.volumes.data -}}
+{{- if and (eq (include "common.volumes.kind" $data) "claim") (not $data.existingClaim) -}}
+  {{- $messages = append $messages "volumes.data.existingClaim: is empty, and a new volume would hold no data; name the claim that holds them, or set nfs, csi or hostPath" -}}
 {{- end -}}
 {{- toJson $messages -}}
 {{- end -}}
@@ -103,17 +228,20 @@ Gives: JSON, a list of messages.
 */}}
 {{- define "tf-cluster.check.mounts" -}}
 {{- $messages := list -}}
-{{- $names := list "code" "programs" "api-access" "cluster" "checkpoints" "logs" "models" "data" -}}
+{{- $names := list "code" "programs" "api-access" "cluster" "shared-memory" "checkpoints" "logs" "models" "data" -}}
 {{- $paths := dict -}}
 {{- with include "tf-cluster.codeMountPath" . -}}
   {{- $_ := set $paths (trimSuffix "/" .) "the training program" -}}
 {{- end -}}
-{{- range $name := include "tf-cluster.volumesOf" (dict "context" . "role" "chief") | fromJsonArray -}}
-  {{- $path := index $.Values.volumes $name "mountPath" | trimSuffix "/" -}}
-  {{- if hasKey $paths $path -}}
-    {{- $messages = append $messages (printf "volumes.%s.mountPath: %q is taken by %s; choose another" $name $path (get $paths $path)) -}}
+{{- $_ := set $paths "/etc/trainyard/cluster" "the cluster spec" -}}
+{{- range $name := list "checkpoints" "logs" "models" "data" -}}
+  {{- if include "tf-cluster.mountedBy" (dict "context" $ "name" $name) | fromJsonArray -}}
+    {{- $path := index $.Values.volumes $name "mountPath" | trimSuffix "/" -}}
+    {{- if hasKey $paths $path -}}
+      {{- $messages = append $messages (printf "volumes.%s.mountPath: %q is taken by %s; choose another" $name $path (get $paths $path)) -}}
+    {{- end -}}
+    {{- $_ := set $paths $path (printf "volumes.%s" $name) -}}
   {{- end -}}
-  {{- $_ := set $paths $path (printf "volumes.%s" $name) -}}
 {{- end -}}
 {{- $extra := list -}}
 {{- range .Values.extraVolumes -}}
@@ -141,19 +269,52 @@ Takes: the root context.
 Gives: JSON, a list of messages.
 */}}
 {{- define "tf-cluster.check.sizes" -}}
-{{- $spec := include "tf-cluster.spec" . -}}
 {{- $messages := list -}}
-{{- $tasks := add (include "tf-cluster.replicas" (dict "context" . "role" "worker") | int64) (include "tf-cluster.replicas" (dict "context" . "role" "ps") | int64) -}}
-{{- $each := add 3 (len (include "tf-cluster.address" (dict "context" . "role" "worker" "index" 9999))) -}}
-{{- $value := include "tf-cluster.config" "worker" | replace "$(CLUSTER)" $spec | replace "$(TASK_INDEX)" "99999" -}}
-{{- $remedy := printf "worker.replicas and ps.replicas ask for %d tasks at up to %d bytes each, so about %d fit; ask for fewer, or shorten the addresses (release name, namespace, clusterDomain: \"\")" $tasks $each (div 130900 $each) -}}
-{{- $messages = append $messages (include "common.errors.envSize" (dict "name" "TF_CONFIG" "value" $value "remedy" $remedy)) -}}
+{{- $tasks := 0 -}}
+{{- range $role := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
+  {{- $tasks = add $tasks (include "tf-cluster.replicas" (dict "context" $ "role" $role)) -}}
+{{- end -}}
+{{- $size := include "tf-cluster.configSize" . | int -}}
+{{- if and (include "tf-cluster.hasConfig" .) (gt $size 131072) -}}
+  {{- $each := div $size $tasks -}}
+  {{- $messages = append $messages (printf "TF_CONFIG: the environment variable would have up to %d bytes, and Linux starts no program with one of more than 131072; %d tasks at about %d bytes each are asked for, and about %d fit: ask for fewer (worker.replicas, ps.replicas), shorten the addresses (release name, namespace, clusterDomain: \"\"), or set tfConfig to false and let the program read TRAINYARD_CLUSTER_FILE" $size $tasks $each (div 130900 $each)) -}}
+{{- end -}}
+{{- $files := dict -}}
+{{- range $path, $text := .Files.Glob "samples/mnist/*.py" -}}
+  {{- $_ := set $files $path (toString $text) -}}
+{{- end -}}
+{{- $sample := dict "name" "the ConfigMap of samples/mnist" "data" $files "remedy" "take large files out of the chart's samples/mnist, or set code.source to \"image\"" -}}
+{{- $inline := dict "name" "code.inline: its ConfigMap" "data" .Values.code.inline "remedy" "put the program into an image, or on a volume (code.source \"image\", \"claim\" or \"git\")" -}}
+{{- $spec := dict "name" "the ConfigMap of the cluster spec" "data" (dict "cluster" (include "tf-cluster.spec" .)) "remedy" "ask for fewer tasks (worker.replicas, ps.replicas)" -}}
+{{- $maps := list $inline $spec -}}
 {{- if eq .Values.code.source "sample" -}}
-  {{- $files := dict -}}
-  {{- range $path, $text := .Files.Glob "samples/mnist/*.py" -}}
-    {{- $_ := set $files $path (toString $text) -}}
+  {{- $maps = append $maps $sample -}}
+{{- end -}}
+{{- range $maps -}}
+  {{- $messages = append $messages (include "common.errors.configMapSize" .) -}}
+{{- end -}}
+{{- toJson $messages -}}
+{{- end -}}
+
+{{/*
+tf-cluster.check.running: what the cluster already has, where Helm can look (not in `helm template`).
+Takes: the root context.
+Gives: JSON, a list of messages.
+*/}}
+{{- define "tf-cluster.check.running" -}}
+{{- $messages := list -}}
+{{- if eq .Values.mode "session" -}}
+  {{- range $role := list "worker" "ps" -}}
+    {{- $scope := dict "context" $ "role" $role -}}
+    {{- $set := lookup "apps/v1" "StatefulSet" $.Release.Namespace (include "tf-cluster.workloadName" $scope) -}}
+    {{- $messages = append $messages (include "common.scale.conflict" (dict "object" $set "replicas" (include "tf-cluster.replicas" $scope) "value" (printf "%s.replicas" $role))) -}}
   {{- end -}}
-  {{- $messages = append $messages (include "common.errors.configMapSize" (dict "name" "the ConfigMap of samples/mnist" "data" $files "remedy" "take large files out of the chart's samples/mnist, or set code.source to \"image\"")) -}}
+{{- else if eq .Values.run.onChange "refuse" -}}
+  {{- $new := include "tf-cluster.leadJob" . -}}
+  {{- $labels := include "common.labels.selector" (dict "context" . "component" (include "tf-cluster.leadRole" .)) | fromYaml -}}
+  {{- range $job := without (include "common.jobs.running" (dict "namespace" .Release.Namespace "labels" $labels) | fromJsonArray) $new -}}
+    {{- $messages = append $messages (printf "run.onChange: these values would end the run of Job %s, which has not ended, and start %s; undo the change, wait, or let it happen with --set run.onChange=restart" $job $new) -}}
+  {{- end -}}
 {{- end -}}
 {{- toJson $messages -}}
 {{- end -}}

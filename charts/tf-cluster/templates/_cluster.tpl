@@ -1,31 +1,44 @@
 {{/*
-tf-cluster.address: where a task listens. The host is the one that an Indexed Job gives its pod, in the release's Service.
-Takes: context, role, index.
-Gives: host:port.
+What tasks are told of the cluster and of their place in it.
 */}}
-{{- define "tf-cluster.address" -}}
-{{- $domain := .context.Values.clusterDomain -}}
-{{- $zone := ternary "svc" (printf "svc.%s" $domain) (eq $domain "") -}}
-{{- printf "%s-%d.%s.%s.%s:%d" (include "tf-cluster.jobName" .) (int .index) (include "tf-cluster.fullname" .context) .context.Release.Namespace $zone (int .context.Values.service.port) -}}
+
+{{/*
+tf-cluster.zone: the DNS zone of the release's Service.
+Takes: the root context.
+Gives: <service>.<namespace>.svc[.<domain>].
+*/}}
+{{- define "tf-cluster.zone" -}}
+{{- printf "%s.%s.svc" (include "tf-cluster.fullname" .) .Release.Namespace -}}
+{{- with .Values.clusterDomain -}}.{{ . }}{{- end -}}
 {{- end -}}
 
 {{/*
-tf-cluster.spec: all tasks that the coordinator dials. An evaluator would not belong here: it starts no server.
+tf-cluster.addresses: where the tasks of a role listen. The hosts are those that an Indexed Job or a StatefulSet gives its pods,
+in the release's Service. Nobody dials an evaluator, so its host is one that it knows itself.
+Takes: context, role.
+Gives: JSON on one line, a list of host:port.
+*/}}
+{{- define "tf-cluster.addresses" -}}
+{{- /* Made once a role and then numbered, so that a thousand workers cost no thousand calls of the helpers. */ -}}
+{{- $name := include "tf-cluster.workloadName" . -}}
+{{- $zone := ternary "" (printf ".%s" (include "tf-cluster.zone" .context)) (eq .role "evaluator") -}}
+{{- $rest := printf "%s:%s" $zone (include "tf-cluster.port" .) -}}
+[
+{{- range $index := until (include "tf-cluster.replicas" . | int) -}}
+  {{- ternary "" "," (eq $index 0) -}}"{{- $name -}}-{{- $index -}}{{- $rest -}}"
+{{- end -}}
+]
+{{- end -}}
+
+{{/*
+tf-cluster.spec: the cluster spec: all tasks that dial each other.
 Takes: the root context.
-Gives: JSON on one line: {"chief":[...],"worker":[...],"ps":[...]}.
+Gives: JSON on one line, such as {"chief":[...],"worker":[...],"ps":[...]}.
 */}}
 {{- define "tf-cluster.spec" -}}
 {
-{{- range $place, $role := list "chief" "worker" "ps" -}}
-  {{- /* Made once a role and then numbered, so that a thousand workers cost no thousand calls of the helpers. */ -}}
-  {{- $first := include "tf-cluster.address" (dict "context" $ "role" $role "index" 0) -}}
-  {{- $job := include "tf-cluster.jobName" (dict "context" $ "role" $role) -}}
-  {{- $rest := trimPrefix (printf "%s-0" $job) $first -}}
-  {{- ternary "" "," (eq $place 0) -}}{{- $role | quote -}}:[
-  {{- range $index := until (include "tf-cluster.replicas" (dict "context" $ "role" $role) | int) -}}
-    {{- ternary "" "," (eq $index 0) -}}"{{- $job -}}-{{- $index -}}{{- $rest -}}"
-  {{- end -}}
-  ]
+{{- range $place, $role := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
+  {{- ternary "" "," (eq $place 0) -}}{{- $role | quote -}}:{{- include "tf-cluster.addresses" (dict "context" $ "role" $role) -}}
 {{- end -}}
 }
 {{- end -}}
@@ -41,11 +54,76 @@ Gives: JSON with $(CLUSTER) and $(TASK_INDEX).
 {{- end -}}
 
 {{/*
-tf-cluster.reserved: the variables that make up TF_CONFIG.
+tf-cluster.configSize: the longest TF_CONFIG that a task would get. The length of a Job's suffix is known before the suffix is.
+Takes: the root context.
+Gives: bytes, with the name and the end mark.
+*/}}
+{{- define "tf-cluster.configSize" -}}
+{{- $rest := printf "-a1b2c3.%s" (include "tf-cluster.zone" .) -}}
+{{- $size := len "TF_CONFIG=" | add (include "tf-cluster.config" "worker" | len) -}}
+{{- range $role := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
+  {{- $replicas := include "tf-cluster.replicas" (dict "context" $ "role" $role) | int64 -}}
+  {{- /* Quotes, comma, "-", the digits of the largest index, ":" and five digits of the port. */ -}}
+  {{- $each := add (len (include "tf-cluster.fullname" $)) 1 (len $role) (len $rest) 4 (len (toString $replicas)) 6 -}}
+  {{- $size = add $size (mul $replicas $each) (len $role) 6 -}}
+{{- end -}}
+{{- $size -}}
+{{- end -}}
+
+{{/*
+tf-cluster.hasConfig: is there a TF_CONFIG? A single task has no cluster, and the sample program reads a file when no
+environment string could hold the spec.
+Takes: the root context.
+Gives: "true" or nothing.
+*/}}
+{{- define "tf-cluster.hasConfig" -}}
+{{- $fits := le (include "tf-cluster.configSize" . | int) 131072 -}}
+{{- if and .Values.tfConfig (ne .Values.strategy "mirrored") (or $fits (ne .Values.code.source "sample")) -}}true{{- end -}}
+{{- end -}}
+
+{{/*
+tf-cluster.reserved: the variables that tell a task its place.
 Takes: nothing.
 Gives: JSON, a list of names.
 */}}
-{{- define "tf-cluster.reserved" -}}["TASK_INDEX","CLUSTER","TF_CONFIG"]{{- end -}}
+{{- define "tf-cluster.reserved" -}}["TASK_INDEX","TASK_TYPE","CLUSTER","TF_CONFIG","TRAINYARD_CLUSTER_FILE"]{{- end -}}
+
+{{/*
+tf-cluster.clusterEnv: the variables that tell a task its place. The evaluator's cluster is itself alone.
+Takes: context, role.
+Gives: YAML, a list.
+*/}}
+{{- define "tf-cluster.clusterEnv" -}}
+- name: TASK_INDEX
+  valueFrom:
+    fieldRef:
+      apiVersion: v1
+      fieldPath: metadata.{{ ternary "annotations['batch.kubernetes.io/job-completion-index']" "labels['apps.kubernetes.io/pod-index']" (eq .context.Values.mode "job") }}
+- name: TASK_TYPE
+  value: {{ .role }}
+{{- if ne .role "evaluator" }}
+- name: TRAINYARD_CLUSTER_FILE
+  value: /etc/trainyard/cluster/cluster
+{{- end }}
+{{- if or (include "tf-cluster.hasConfig" .context) (eq .role "evaluator") }}
+- name: CLUSTER
+  valueFrom:
+    configMapKeyRef:
+      name: {{ include "tf-cluster.fullname" .context }}-cluster
+      key: {{ ternary "evaluator" "cluster" (eq .role "evaluator") }}
+- name: TF_CONFIG
+  value: {{ include "tf-cluster.config" .role | quote }}
+{{- end }}
+{{- if eq .context.Values.strategy "tpu" }}
+- name: TPU_WORKER_ID
+  value: $(TASK_INDEX)
+- name: TPU_WORKER_HOSTNAMES
+  valueFrom:
+    configMapKeyRef:
+      name: {{ include "tf-cluster.fullname" .context }}-cluster
+      key: hosts
+{{- end }}
+{{- end -}}
 
 {{/*
 tf-cluster.env: the variables of a training container, without the user's.
@@ -53,19 +131,12 @@ Takes: context, role.
 Gives: YAML, a list.
 */}}
 {{- define "tf-cluster.env" -}}
-- name: TASK_INDEX
-  valueFrom:
-    fieldRef:
-      apiVersion: v1
-      fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']
-- name: CLUSTER
-  valueFrom:
-    configMapKeyRef:
-      name: {{ include "tf-cluster.fullname" .context }}-cluster
-      key: cluster
-- name: TF_CONFIG
-  value: {{ include "tf-cluster.config" .role | quote }}
 {{ include "tf-cluster.homeEnv" . }}
+{{- range list (include "tf-cluster.clusterEnv" .) (include "common.gpu.env" (dict "count" (include "tf-cluster.gpus" .) "hide" .context.Values.gpu.hide "nccl" .context.Values.nccl)) }}
+{{- if ne . "[]" }}
+{{ . }}
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{/*
@@ -78,30 +149,4 @@ Gives: YAML, a list.
   value: /tmp/trainyard
 - name: KERAS_HOME
   value: /tmp/trainyard/keras
-{{- end -}}
-
-{{/*
-tf-cluster.sampleFlags: the flags of the sample program. What is null stays out, and the program's own default holds.
-Takes: the root context.
-Gives: JSON, a list.
-*/}}
-{{- define "tf-cluster.sampleFlags" -}}
-{{- $sample := .Values.sample -}}
-{{- $volumes := .Values.volumes -}}
-{{- $folders := dict
-      "dataDir" (ternary $volumes.data.mountPath nil $volumes.data.enabled)
-      "checkpointDir" $volumes.checkpoints.mountPath
-      "logDir" $volumes.logs.mountPath
-      "modelDir" $volumes.models.mountPath -}}
-{{- $flags := list -}}
-{{- range $key := list "dataset" "dataDir" "epochs" "batchSize" "learningRate" "seed" "checkpointDir" "checkpointEvery" "logDir" "logEvery" "modelDir" "modelName" "peerTimeout" -}}
-  {{- $value := index $sample $key -}}
-  {{- if kindIs "invalid" $value -}}
-    {{- $value = index $folders $key -}}
-  {{- end -}}
-  {{- if not (kindIs "invalid" $value) -}}
-    {{- $flags = append $flags (printf "--%s=%s" (kebabcase $key) (include "common.values.text" $value)) -}}
-  {{- end -}}
-{{- end -}}
-{{- toJson $flags -}}
 {{- end -}}

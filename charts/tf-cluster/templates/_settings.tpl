@@ -5,21 +5,41 @@ Takes: nothing.
 Gives: YAML, a map.
 */}}
 {{- define "tf-cluster.defaults" -}}
+mode: job
+strategy: parameterServer
 image: {repository: tensorflow/tensorflow, tag: "2.21.0"}
-code: {source: sample, configMap: {name: "", mountPath: /opt/trainyard/code}}
-sample: {dataset: auto, modelName: mnist, minAccuracy: 0.9}
-chief: {terminationGracePeriodSeconds: 30}
-worker: {replicas: 2, terminationGracePeriodSeconds: 5}
-ps: {replicas: 1, terminationGracePeriodSeconds: 5}
+code:
+  source: sample
+  mountPath: /opt/trainyard/code
+  inline: {}
+  configMap: {name: ""}
+  claim: {name: "", subPath: ""}
+  git: {repository: "", revision: "", credentialsSecret: "", image: {repository: alpine/git, tag: "2.49.1"}}
+sample: {program: train, updates: async, collectives: auto, dataset: auto, modelName: mnist, minAccuracy: 0.9}
+tfConfig: true
+chief: {terminationGracePeriodSeconds: 30, gpu: {count: 0}}
+worker: {replicas: 2, terminationGracePeriodSeconds: 5, gpu: {count: 0}}
+ps: {replicas: 1, terminationGracePeriodSeconds: 5, gpu: {count: 0}}
+evaluator: {replicas: 0, terminationGracePeriodSeconds: 60, gpu: {count: 0}}
+gpu: {resource: nvidia.com/gpu, types: [], typeLabel: nvidia.com/gpu.product, tolerate: true, hide: true, runtimeClassName: ""}
+sharedMemory: {size: 1Gi}
+tpu: {accelerator: "", topology: "", chips: 4}
+topology: {policy: "", key: kubernetes.io/hostname}
+hostNetwork: false
+queue: ""
+podGroup: ""
 volumes:
-  checkpoints: {enabled: true, mountPath: /mnt/checkpoints, existingClaim: "", storageClass: "", size: 1Gi, accessModes: [ReadWriteOnce]}
-  logs: {enabled: true, mountPath: /mnt/logs, existingClaim: "", storageClass: "", size: 1Gi, accessModes: [ReadWriteOnce]}
-  models: {enabled: true, mountPath: /mnt/models, existingClaim: "", storageClass: "", size: 1Gi, accessModes: [ReadWriteOnce], keep: true}
+  checkpoints: {enabled: true, mountPath: /mnt/checkpoints, existingClaim: "", storageClass: "", size: 1Gi}
+  logs: {enabled: true, mountPath: /mnt/logs, existingClaim: "", storageClass: "", size: 1Gi}
+  models: {enabled: true, mountPath: /mnt/models, existingClaim: "", storageClass: "", size: 1Gi, keep: true}
   data: {enabled: false, mountPath: /mnt/data, existingClaim: ""}
-runPolicy: {backoffLimit: 3}
-waiter: {pollSeconds: 2, image: {}, resources: {}}
+run: {id: "", onChange: restart, onScale: restart}
+success: {}
+runPolicy: {backoffLimit: 3, exitCodes: {permanent: [2], retryable: [75]}, suspend: false, cleanPodPolicy: Running}
+waiter: {method: api, pollSeconds: 2, image: {}, resources: {}}
 test: {timeoutSeconds: 120, resources: {}}
 service: {port: 2222}
+networkPolicy: {enabled: true, egress: {restricted: false, apiServerPorts: [443, 6443]}}
 clusterDomain: cluster.local
 serviceAccount: {create: true, name: "", annotations: {}}
 rbac: {create: true}
@@ -27,38 +47,16 @@ global: {}
 {{- end -}}
 
 {{/*
-tf-cluster.prepare: the first line of every template. After it, no value that a template reads can be a nil pointer.
+tf-cluster.prepare: the first line of every template. After it, no value that a template reads can be a nil pointer, and
+.Values.run.suffixes holds what tf-cluster.suffixes gives: it costs a render of every pod, so it is made once.
 Takes: the root context.
 Gives: nothing.
 */}}
 {{- define "tf-cluster.prepare" -}}
-{{- include "common.values.fill" (dict "values" .Values "defaults" (include "tf-cluster.defaults" . | fromYaml)) -}}
+{{- if not (hasKey (.Values.run | default dict) "suffixes") -}}
+  {{- include "common.values.fill" (dict "values" .Values "defaults" (include "tf-cluster.defaults" . | fromYaml)) -}}
+  {{- $_ := set .Values.run "suffixes" (include "tf-cluster.suffixes" . | fromJson) -}}
 {{- end -}}
-
-{{/*
-tf-cluster.budget: how long the name of a release's objects may be. It leaves room for "-worker-99999" in a host name (63),
-and for "-evaluator" in the name of a StatefulSet (52), so that no later kind of role changes the names of today.
-Takes: nothing.
-Gives: a number.
-*/}}
-{{- define "tf-cluster.budget" -}}42{{- end -}}
-
-{{/*
-tf-cluster.fullname: the first part of all names, and the name of the Service.
-Takes: the root context.
-Gives: a DNS-1035 label.
-*/}}
-{{- define "tf-cluster.fullname" -}}
-{{- include "common.names.fullname" (dict "context" . "budget" (include "tf-cluster.budget" .)) -}}
-{{- end -}}
-
-{{/*
-tf-cluster.jobName: the Job of a role.
-Takes: context, role.
-Gives: <fullname>-<role>.
-*/}}
-{{- define "tf-cluster.jobName" -}}
-{{- printf "%s-%s" (include "tf-cluster.fullname" .context) .role -}}
 {{- end -}}
 
 {{/*
@@ -75,20 +73,59 @@ Gives: a name.
 {{- end -}}
 
 {{/*
-tf-cluster.replicas: how many tasks a role has.
+tf-cluster.gpus: how many GPUs each task of a role has.
 Takes: context, role.
-Gives: a number; 1 for the chief.
+Gives: a number.
 */}}
-{{- define "tf-cluster.replicas" -}}
-{{- if eq .role "chief" -}}1{{- else -}}{{- index .context.Values .role "replicas" | int64 -}}{{- end -}}
+{{- define "tf-cluster.gpus" -}}
+{{- index .context.Values .role "gpu" "count" | int64 -}}
 {{- end -}}
 
 {{/*
-tf-cluster.role: a role's settings over those that all roles share.
+tf-cluster.ownSettings: a role's settings over those that all roles share.
 Takes: context, role.
 Gives: JSON, see common.pod.settings.
 */}}
-{{- define "tf-cluster.role" -}}
+{{- define "tf-cluster.ownSettings" -}}
+{{- $values := .context.Values -}}
 {{- $keys := list "image" "command" "args" "env" "envFrom" "resources" "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" "priorityClassName" "podLabels" "podAnnotations" -}}
-{{- include "common.pod.settings" (dict "values" .context.Values "role" .role "keys" $keys) -}}
+{{- $settings := include "common.pod.settings" (dict "values" $values "role" .role "keys" $keys) | fromJson -}}
+{{- $_ := set $settings "schedulerName" $values.schedulerName -}}
+{{- toJson $settings -}}
+{{- end -}}
+
+{{/*
+tf-cluster.role: a role's settings with what GPUs, TPUs and wishes about the place add.
+Takes: context, role.
+Gives: JSON, as tf-cluster.ownSettings.
+*/}}
+{{- define "tf-cluster.role" -}}
+{{- $values := .context.Values -}}
+{{- $settings := include "tf-cluster.ownSettings" . | fromJson -}}
+{{- $types := index $values .role "gpu" "types" -}}
+{{- $types = ternary $values.gpu.types $types (kindIs "invalid" $types) -}}
+{{- include "common.gpu.apply" (dict "settings" $settings "count" (include "tf-cluster.gpus" .) "types" $types "gpu" $values.gpu) -}}
+{{- if and (eq $values.strategy "tpu") (eq .role "worker") -}}
+  {{- include "tf-cluster.tpu.apply" (dict "settings" $settings "tpu" $values.tpu) -}}
+{{- end -}}
+{{- $ofRole := include "common.labels.selector" (dict "context" .context "component" .role) | fromYaml -}}
+{{- $ofAll := include "tf-cluster.memberSelector" .context | fromYaml -}}
+{{- include "common.affinity.topology" (dict "settings" $settings "topology" $values.topology "role" $ofRole "all" $ofAll) -}}
+{{- if $values.hostNetwork -}}
+  {{- $_ := set $settings "affinity" ($settings.affinity | default dict) -}}
+  {{- include "common.affinity.apart" (dict "affinity" $settings.affinity "labels" $ofRole) -}}
+{{- end -}}
+{{- toJson $settings -}}
+{{- end -}}
+
+{{/*
+tf-cluster.tpu.apply: what makes a worker a host of a TPU slice on Google Kubernetes Engine.
+Takes: settings (changed in place), tpu (accelerator, topology, chips).
+Gives: nothing.
+*/}}
+{{- define "tf-cluster.tpu.apply" -}}
+{{- $chips := dict "google.com/tpu" (int64 .tpu.chips) -}}
+{{- $_ := set .settings "resources" (merge (dict "requests" $chips "limits" (deepCopy $chips)) (.settings.resources | default dict)) -}}
+{{- $labels := dict "cloud.google.com/gke-tpu-accelerator" .tpu.accelerator "cloud.google.com/gke-tpu-topology" .tpu.topology -}}
+{{- $_ := set .settings "nodeSelector" (merge $labels (.settings.nodeSelector | default dict)) -}}
 {{- end -}}

@@ -124,7 +124,11 @@ class Checker:
         ):
             contexts = Contexts(chart, Path(scratch), built)
             for case in found:
-                plain = [replace(case, kube_version=version) for version in result.versions]
+                plain = [
+                    replace(case, kube_version=version)
+                    for version in result.versions
+                    if bundle.order(version) >= bundle.order(case.kube_since or version)
+                ]
                 rendered = self._render(plain)
                 for each, one in rendered:
                     looker.take(each, one)

@@ -1,5 +1,6 @@
 """The cases of a chart folder, and those in which the chart must refuse."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from trainyard import charts
 from trainyard.errors import TrainyardError
 from trainyard.render.case import Case
 
+VERSION = re.compile(r"^# Kubernetes (\d+\.\d+)$", re.MULTILINE)
 LONGEST_NAME = 53
 """Characters that Helm permits in a release's name."""
 
@@ -37,7 +39,8 @@ def refusals(chart: Path) -> list[Refusal]:
     """Give the cases of ``ci/refused/*-values.yaml``.
 
     The first line of such a file is a comment that says what is wrong with the values, the
-    second a comment with a part of the message that the user must see.
+    second a comment with a part of the message that the user must see. A third one may name the
+    version of Kubernetes for which they are wrong: ``# Kubernetes 1.30``.
     """
     return list(_refusals(chart))
 
@@ -52,4 +55,6 @@ def _refusals(chart: Path) -> Iterator[Refusal]:
             )
         name = file.name.removesuffix("-values.yaml")
         says = head[1].removeprefix("# ").strip()
-        yield Refusal(Case(chart, name, value_files=(file,), tags=("refused",)), says)
+        version = VERSION.search(file.read_text())
+        case = Case(chart, name, value_files=(file,), tags=("refused",))
+        yield Refusal(replace(case, kube_version=version[1] if version else ""), says)

@@ -20,6 +20,8 @@ class Case:
     namespace: str = "default"
     is_upgrade: bool = False
     kube_version: str = ""
+    kube_since: str = ""
+    """The oldest Kubernetes for which these values are meant; empty: all that the chart allows."""
     api_versions: tuple[str, ...] = ()
     include_crds: bool = False
     skip_schema: bool = False

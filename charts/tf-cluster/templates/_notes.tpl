@@ -1,0 +1,43 @@
+{{/*
+tf-cluster.count: a number and its noun.
+Takes: number, noun (one of them; more take an "s").
+Gives: such as "2 workers".
+*/}}
+{{- define "tf-cluster.count" -}}
+{{- printf "%d %s%s" (int .number) .noun (ternary "" "s" (eq (int .number) 1)) -}}
+{{- end -}}
+
+{{/*
+tf-cluster.notes.tasks: what the release consists of.
+Takes: the root context.
+Gives: such as "1 chief, 2 workers, 1 parameter server".
+*/}}
+{{- define "tf-cluster.notes.tasks" -}}
+{{- $nouns := dict "ps" "parameter server" -}}
+{{- $tasks := list -}}
+{{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
+  {{- $number := include "tf-cluster.replicas" (dict "context" $ "role" $role) | int -}}
+  {{- $tasks = append $tasks (include "tf-cluster.count" (dict "number" $number "noun" (get $nouns $role | default $role))) -}}
+{{- end -}}
+{{- join ", " $tasks -}}
+{{- end -}}
+
+{{/*
+tf-cluster.notes.scaling: what `helm upgrade --set worker.replicas=N` does to running pods.
+Takes: the root context.
+Gives: text.
+*/}}
+{{- define "tf-cluster.notes.scaling" -}}
+{{- $lead := include "tf-cluster.leadRole" . -}}
+{{- if eq .Values.mode "session" -}}
+Pods are added or removed at the highest index, and no other pod is touched. The client's list,
+in the file `cluster`, follows within two minutes; another ps.replicas needs a client that starts anew.
+{{- else if eq $lead "worker" -}}
+All workers{{ if eq .Values.strategy "parameterServer" }} and parameter servers{{ end }} start again with the new list and resume from the newest checkpoint.
+{{- else if eq .Values.run.onScale "keep" -}}
+Running pods go on untouched (run.onScale is "keep"). New workers wait until the chief starts again for another reason;
+workers that are taken away end at once, and the chief gives their work to the rest.
+{{- else -}}
+The chief starts again with the new list and resumes from its newest checkpoint; no other pod is touched.
+{{- end -}}
+{{- end -}}

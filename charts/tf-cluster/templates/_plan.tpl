@@ -1,0 +1,165 @@
+{{/*
+What a release consists of: which roles there are, which of them decides, and what their objects are called.
+*/}}
+
+{{/*
+tf-cluster.leadRole: the role whose end is the end of the cluster.
+Takes: the root context.
+Gives: "chief" or "worker"; nothing in a session, which has no end of its own.
+*/}}
+{{- define "tf-cluster.leadRole" -}}
+{{- if eq .Values.mode "job" -}}
+{{- $byStrategy := ternary "chief" "allWorkers" (has .Values.strategy (list "parameterServer" "mirrored")) -}}
+{{- ternary "chief" "worker" (eq (.Values.success.role | default $byStrategy) "chief") -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+tf-cluster.clusterRoles: the roles that are in the cluster spec. An evaluator is not: it serves nobody, and a coordinator that
+dials it would wait for ever.
+Takes: the root context.
+Gives: JSON, a list.
+*/}}
+{{- define "tf-cluster.clusterRoles" -}}
+{{- $roles := list -}}
+{{- if eq (include "tf-cluster.leadRole" .) "chief" -}}
+  {{- $roles = append $roles "chief" -}}
+{{- end -}}
+{{- if ne .Values.strategy "mirrored" -}}
+  {{- $roles = append $roles "worker" -}}
+{{- end -}}
+{{- if eq .Values.strategy "parameterServer" -}}
+  {{- $roles = append $roles "ps" -}}
+{{- end -}}
+{{- toJson $roles -}}
+{{- end -}}
+
+{{/*
+tf-cluster.roles: all roles that the release has.
+Takes: the root context.
+Gives: JSON, a list.
+*/}}
+{{- define "tf-cluster.roles" -}}
+{{- $roles := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
+{{- if gt (int .Values.evaluator.replicas) 0 -}}
+  {{- $roles = append $roles "evaluator" -}}
+{{- end -}}
+{{- toJson $roles -}}
+{{- end -}}
+
+{{/*
+tf-cluster.waits: does a role run until the deciding one has ended?
+Takes: context, role.
+Gives: "true", or nothing: it is the deciding one, or a server of a session.
+*/}}
+{{- define "tf-cluster.waits" -}}
+{{- if and (eq .context.Values.mode "job") (ne .role (include "tf-cluster.leadRole" .context)) -}}true{{- end -}}
+{{- end -}}
+
+{{/*
+tf-cluster.replicas: how many tasks a role has.
+Takes: context, role.
+Gives: a number; 1 for the chief.
+*/}}
+{{- define "tf-cluster.replicas" -}}
+{{- $values := .context.Values -}}
+{{- $counts := dict "chief" 1 "worker" $values.worker.replicas "ps" $values.ps.replicas "evaluator" $values.evaluator.replicas -}}
+{{- get $counts .role | int64 -}}
+{{- end -}}
+
+{{/*
+tf-cluster.port: where the tasks of a role listen.
+Takes: context, role.
+Gives: a number.
+*/}}
+{{- define "tf-cluster.port" -}}
+{{- index .context.Values .role "port" | default .context.Values.service.port | int64 -}}
+{{- end -}}
+
+{{/*
+tf-cluster.budget: how long the name of a release's objects may be. It leaves room for "-worker-a1b2c3-99999" in a host name
+(63), and for "-worker" in the name of a StatefulSet (52).
+Takes: nothing.
+Gives: a number.
+*/}}
+{{- define "tf-cluster.budget" -}}42{{- end -}}
+
+{{/*
+tf-cluster.fullname: the first part of all names, and the name of the Service.
+Takes: the root context.
+Gives: a DNS-1035 label.
+*/}}
+{{- define "tf-cluster.fullname" -}}
+{{- include "common.names.fullname" (dict "context" . "budget" (include "tf-cluster.budget" .)) -}}
+{{- end -}}
+
+{{/*
+tf-cluster.fixed: what Kubernetes never lets change in a role's Job.
+Takes: context, role.
+Gives: JSON. Templates are compared as data, so that neither a comment nor an order of keys in a new version of the chart
+starts a new run.
+*/}}
+{{- define "tf-cluster.fixed" -}}
+{{- list (include "tf-cluster.pod" . | fromYaml) (include "tf-cluster.failurePolicy" . | fromYaml) .context.Values.success.role | toJson -}}
+{{- end -}}
+
+{{/*
+tf-cluster.suffixes: what the names of the roles' Jobs end with: six characters that tell one run from another.
+All roles of the cluster have a new one when something fixed changes in one of them, or the number of parameter servers does,
+for the variables are on them. Roles that know the list of workers also have a new one when the list changes (unless
+run.onScale is "keep"): they start again, and no other pod is touched. The evaluator is by itself.
+Takes: the root context.
+Gives: JSON, a map from role to suffix; empty in a session.
+*/}}
+{{- define "tf-cluster.suffixes" -}}
+{{- $suffixes := dict -}}
+{{- if eq .Values.mode "job" -}}
+  {{- $lead := include "tf-cluster.leadRole" . -}}
+  {{- $fixed := list .Values.run.id (int .Values.ps.replicas) .Values.code.inline -}}
+  {{- range $role := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
+    {{- $fixed = append $fixed (include "tf-cluster.fixed" (dict "context" $ "role" $role)) -}}
+  {{- end -}}
+  {{- $run := toJson $fixed | sha256sum -}}
+  {{- $list := ternary (printf "%s %d" $run (int .Values.worker.replicas) | sha256sum) $run (eq .Values.run.onScale "restart") -}}
+  {{- range $role := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
+    {{- /* Where the workers decide, they are programs that know each other, and so do their parameter servers. */ -}}
+    {{- $_ := set $suffixes $role (ternary $list $run (or (eq $role $lead) (eq $lead "worker")) | trunc 6) -}}
+  {{- end -}}
+  {{- if has "evaluator" (include "tf-cluster.roles" . | fromJsonArray) -}}
+    {{- $_ := set $suffixes "evaluator" (include "tf-cluster.fixed" (dict "context" . "role" "evaluator") | sha256sum | trunc 6) -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $suffixes -}}
+{{- end -}}
+
+{{/*
+tf-cluster.workloadName: the Job of a role, or its StatefulSet in a session.
+Takes: context, role.
+Gives: <fullname>-<role>, with the run's suffix in mode "job".
+*/}}
+{{- define "tf-cluster.workloadName" -}}
+{{- $name := printf "%s-%s" (include "tf-cluster.fullname" .context) .role -}}
+{{- with index .context.Values.run.suffixes .role -}}
+  {{- $name = printf "%s-%s" $name . -}}
+{{- end -}}
+{{- $name -}}
+{{- end -}}
+
+{{/*
+tf-cluster.leadJob: the Job that decides.
+Takes: the root context; mode is "job".
+Gives: its name.
+*/}}
+{{- define "tf-cluster.leadJob" -}}
+{{- include "tf-cluster.workloadName" (dict "context" . "role" (include "tf-cluster.leadRole" .)) -}}
+{{- end -}}
+
+{{/*
+tf-cluster.memberSelector: the labels of all pods that are in the cluster spec.
+Takes: the root context.
+Gives: YAML lines.
+*/}}
+{{- define "tf-cluster.memberSelector" -}}
+{{ include "common.labels.selector" (dict "context" .) }}
+trainyard/cluster-member: "true"
+{{- end -}}

@@ -1,0 +1,117 @@
+{{/*
+The chart's own containers in the pods: one waits for peers before the deciding program starts, one ends the others after it.
+*/}}
+
+{{/*
+tf-cluster.byMarker: is the end told by a file on the checkpoints' volume, rather than by the API server?
+Takes: the root context.
+Gives: "true" or nothing.
+*/}}
+{{- define "tf-cluster.byMarker" -}}
+{{- if and (eq .Values.mode "job") (eq .Values.waiter.method "marker") -}}true{{- end -}}
+{{- end -}}
+
+{{/*
+tf-cluster.markers: the folder of the files that tell the end.
+Takes: the root context.
+Gives: a path.
+*/}}
+{{- define "tf-cluster.markers" -}}
+{{- trimSuffix "/" .Values.volumes.checkpoints.mountPath -}}/.trainyard
+{{- end -}}
+
+{{/*
+tf-cluster.helper: what the chart's own containers have in common: image, resources, security.
+Takes: context, settings (from tf-cluster.role).
+Gives: YAML lines of a container.
+*/}}
+{{- define "tf-cluster.helper" -}}
+{{- $values := .context.Values -}}
+{{- $image := deepCopy .settings.image -}}
+{{- include "common.images.overlay" (dict "base" $image "over" $values.waiter.image) -}}
+image: {{ include "common.images.reference" (dict "image" $image "global" $values.global) }}
+{{- with $image.pullPolicy }}
+imagePullPolicy: {{ . }}
+{{- end }}
+{{- with $values.waiter.resources }}
+resources: {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext: {{- include "common.security.container" (dict "user" $values.containerSecurityContext) | nindent 2 }}
+{{- end -}}
+
+{{/*
+tf-cluster.waitsForPeers: has a role an init container that waits for its peers? Only the program that decides needs one:
+servers are the peers, and a single task has none.
+Takes: context, role.
+Gives: "true" or nothing.
+*/}}
+{{- define "tf-cluster.waitsForPeers" -}}
+{{- $values := .context.Values -}}
+{{- $deadline := not (kindIs "invalid" $values.runPolicy.startDeadlineSeconds) -}}
+{{- if and $deadline (ne $values.strategy "mirrored") (eq .role (include "tf-cluster.leadRole" .context)) -}}true{{- end -}}
+{{- end -}}
+
+{{/*
+tf-cluster.awaitPeers: the init container that waits for peers, with a deadline, and until nobody of an earlier run is left.
+On the nodes' network pods cannot be told apart by their addresses, so there it does not look for earlier ones.
+Takes: context, role, settings (from tf-cluster.role).
+Gives: YAML, a list of one container; an empty list for a role that needs none.
+*/}}
+{{- define "tf-cluster.awaitPeers" -}}
+{{- if include "tf-cluster.waitsForPeers" . -}}
+- name: await-peers
+  command: [python3, -u, /opt/trainyard/bin/await_peers.py]
+  args:
+    - --cluster-file=/etc/trainyard/cluster/cluster
+    - --role={{ .role }}
+    - --index=$(TASK_INDEX)
+    {{- if not .context.Values.hostNetwork }}
+    - --service={{ include "tf-cluster.zone" .context }}
+    {{- end }}
+    - --deadline={{ int64 .context.Values.runPolicy.startDeadlineSeconds }}
+  env:
+    - name: TASK_INDEX
+      valueFrom:
+        fieldRef:
+          apiVersion: v1
+          fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']
+  {{- include "tf-cluster.helper" . | nindent 2 }}
+  volumeMounts:
+    {{- include "tf-cluster.programsMount" . | nindent 4 }}
+    {{- include "tf-cluster.clusterMount" . | nindent 4 }}
+{{- else -}}
+[]
+{{- end -}}
+{{- end -}}
+
+{{/*
+tf-cluster.awaitEnd: the main container of a role whose program runs until the deciding role has ended.
+Takes: context, settings (from tf-cluster.role).
+Gives: YAML, a list of one container.
+*/}}
+{{- define "tf-cluster.awaitEnd" -}}
+{{- $values := .context.Values -}}
+- name: await-end
+  command: {{- toYaml ($values.waiter.command | default (list "python3" "-u" "/opt/trainyard/bin/await_job.py")) | nindent 4 }}
+  args:
+    - --job-file=/etc/trainyard/cluster/job
+    - --cluster-file=/etc/trainyard/cluster/cluster
+    - --poll-seconds={{ include "common.values.text" $values.waiter.pollSeconds }}
+    - --after-end={{ ternary "stay" "stop" (eq $values.runPolicy.cleanPodPolicy "None") }}
+    {{- if include "tf-cluster.byMarker" .context }}
+    - --marker-folder={{ include "tf-cluster.markers" .context }}
+    {{- /* A program that starts again is silent until all its peers have come, and Kubernetes waits before it starts it. */}}
+    - --silence-seconds={{ add 600 (int64 $values.runPolicy.startDeadlineSeconds) }}
+    {{- end }}
+  {{- include "tf-cluster.helper" . | nindent 2 }}
+  volumeMounts:
+    {{- include "tf-cluster.programsMount" . | nindent 4 }}
+    {{- include "tf-cluster.clusterMount" . | nindent 4 }}
+    {{- if include "tf-cluster.byMarker" .context }}
+    - name: checkpoints
+      mountPath: {{ $values.volumes.checkpoints.mountPath | quote }}
+      readOnly: true
+    {{- else }}
+    {{- include "common.pod.apiAccessMount" "api-access" | nindent 4 }}
+    {{- end }}
+{{- end -}}

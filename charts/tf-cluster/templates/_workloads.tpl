@@ -1,0 +1,124 @@
+{{/*
+tf-cluster.workload: what runs the pods of a role: a Job, or a StatefulSet in a session.
+Takes: context, role.
+Gives: YAML, a whole object; nothing when the release has no such role.
+*/}}
+{{- define "tf-cluster.workload" -}}
+{{- if has .role (include "tf-cluster.roles" .context | fromJsonArray) -}}
+  {{- include (ternary "tf-cluster.job" "tf-cluster.statefulSet" (eq .context.Values.mode "job")) . -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+tf-cluster.workloadMetadata: the metadata of a role's workload. Kueue reads its queue from here, and never from the pods.
+Takes: context, role.
+Gives: YAML lines.
+*/}}
+{{- define "tf-cluster.workloadMetadata" -}}
+name: {{ include "tf-cluster.workloadName" . | quote }}
+namespace: {{ .context.Release.Namespace | quote }}
+labels:
+  {{- include "common.labels.object" (dict "context" .context "component" .role) | nindent 2 }}
+  {{- with .context.Values.queue }}
+  kueue.x-k8s.io/queue-name: {{ . | quote }}
+  {{- end }}
+{{- end -}}
+
+{{/*
+tf-cluster.failurePolicy: which ends of a role's pods count. Exit code 3 of the waiter says that the deciding Job has failed or
+is gone: then the role's Job fails at once.
+Takes: context, role.
+Gives: YAML lines.
+*/}}
+{{- define "tf-cluster.failurePolicy" -}}
+{{- if include "tf-cluster.waits" . -}}
+{{- include "common.jobs.failurePolicy" (dict "container" "await-end" "permanent" (list 3)) -}}
+{{- else -}}
+{{- include "common.jobs.failurePolicy" (merge (dict "container" "tensorflow") .context.Values.runPolicy.exitCodes) -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+tf-cluster.backoffLimit: how many failed pods a role's Job puts up with.
+The deciding role: runPolicy.backoffLimit starts more than the first. Where it has several tasks, one failure brings them all
+down, and each counts. The others hold no result, so a lost pod is simply made anew: their failures decide nothing.
+Takes: context, role.
+Gives: a number.
+*/}}
+{{- define "tf-cluster.backoffLimit" -}}
+{{- if include "tf-cluster.waits" . -}}
+1000
+{{- else -}}
+{{- sub (mul (add (int64 .context.Values.runPolicy.backoffLimit) 1) (include "tf-cluster.replicas" .)) 1 -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+tf-cluster.ttl: how long a role's Job stays when it has ended. The others read their result from the deciding one, so that one
+stays for a while in any case.
+Takes: context, role.
+Gives: seconds; nothing when it stays until `helm uninstall`.
+*/}}
+{{- define "tf-cluster.ttl" -}}
+{{- $policy := .context.Values.runPolicy -}}
+{{- $ttl := $policy.ttlSecondsAfterFinished -}}
+{{- if eq $policy.cleanPodPolicy "All" -}}
+  {{- $ttl = 0 -}}
+{{- end -}}
+{{- if not (kindIs "invalid" $ttl) -}}
+  {{- ternary (int64 $ttl) (max 300 (int64 $ttl)) (eq (include "tf-cluster.waits" .) "true") -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+tf-cluster.job: the Job of a role. Indexed also where it has one pod: only then a pod has a host name that lasts.
+Takes: context, role.
+Gives: YAML, a whole object.
+*/}}
+{{- define "tf-cluster.job" -}}
+{{- $values := .context.Values -}}
+{{- $waits := include "tf-cluster.waits" . -}}
+apiVersion: batch/v1
+kind: Job
+metadata: {{- include "tf-cluster.workloadMetadata" . | nindent 2 }}
+spec:
+  completionMode: Indexed
+  # Kubernetes lets both change together: this is how a role is scaled.
+  completions: {{ include "tf-cluster.replicas" . }}
+  parallelism: {{ include "tf-cluster.replicas" . }}
+  backoffLimit: {{ include "tf-cluster.backoffLimit" . }}
+  {{- if and (not $waits) (not (kindIs "invalid" $values.runPolicy.activeDeadlineSeconds)) }}
+  activeDeadlineSeconds: {{ int64 $values.runPolicy.activeDeadlineSeconds }}
+  {{- end }}
+  {{- with include "tf-cluster.ttl" . }}
+  ttlSecondsAfterFinished: {{ . }}
+  {{- end }}
+  {{- if $values.runPolicy.suspend }}
+  suspend: true
+  {{- end }}
+  podFailurePolicy: {{- include "tf-cluster.failurePolicy" . | nindent 4 }}
+  {{- if and (not $waits) (eq ($values.success.role | default "") "worker0") }}
+  successPolicy:
+    rules:
+      - succeededIndexes: "0"
+  {{- end }}
+  template: {{- include "tf-cluster.pod" . | nindent 4 }}
+{{- end -}}
+
+{{/*
+tf-cluster.statefulSet: the servers of a role in a session. Their pods come and go at the highest index, all at once.
+Takes: context, role.
+Gives: YAML, a whole object.
+*/}}
+{{- define "tf-cluster.statefulSet" -}}
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {{- include "tf-cluster.workloadMetadata" . | nindent 2 }}
+spec:
+  serviceName: {{ include "tf-cluster.fullname" .context | quote }}
+  replicas: {{ include "tf-cluster.replicas" . }}
+  podManagementPolicy: Parallel
+  selector:
+    matchLabels: {{- include "common.labels.selector" (dict "context" .context "component" .role) | nindent 6 }}
+  template: {{- include "tf-cluster.pod" . | nindent 4 }}
+{{- end -}}
