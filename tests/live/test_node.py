@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.live import host
+from tests.live.components import pid_of
 from trainyard import paths, system, tools
 from trainyard.cluster.choice import choose, wanted
 from trainyard.cluster.node import layout
@@ -222,28 +223,14 @@ def test_a_killed_component_comes_back_and_pods_stay(up, component):
     run_a_pod(up.kubectl)
     kubectl = up.kubectl.within("sandbox")
     before = kubectl.get("pod", "sleeper")["status"]["containerStatuses"][0]["containerID"]
-    old = pid_of(up, component)
+    old = pid_of(up.holder, component)
     os.kill(old, signal.SIGKILL)
-    wait_for(lambda: pid_of(up, component) not in {0, old}, f"a new {component}", timeout=30)
+    wait_for(lambda: pid_of(up.holder, component) not in {0, old}, f"a new {component}", timeout=30)
     wait_for(kubectl.api_ready, "the API server", timeout=60)
     wait_for(lambda: up.kubectl.ready("node", layout.NAME), "the node", timeout=60)
     kubectl.run("annotate", "pod", "sleeper", f"seen-{component}=yes")
     after = kubectl.get("pod", "sleeper")["status"]["containerStatuses"][0]["containerID"]
     assert after == before
-
-
-def pid_of(node: Trainyard, component: str) -> int:
-    """Give the host's id of one of the node's programs; 0 where it does not run."""
-    inner = node.holder.inner
-    children = Path(f"/proc/{inner}/task/{inner}/children").read_text().split()
-    for child in children:
-        try:
-            program = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")[0].decode()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if Path(program).name == component:
-            return int(child)
-    return 0
 
 
 def test_a_node_that_was_killed_starts_again_cleanly(up):
