@@ -100,7 +100,8 @@ Gives: JSON. Templates are compared as data, so that neither a comment nor an or
 starts a new run.
 */}}
 {{- define "tf-cluster.fixed" -}}
-{{- list (include "tf-cluster.pod" . | fromYaml) (include "tf-cluster.failurePolicy" . | fromYaml) .context.Values.success.role | toJson -}}
+{{- $backoff := include "tf-cluster.backoff" . | fromYaml | dig "backoffLimitPerIndex" 0 -}}
+{{- list (include "tf-cluster.pod" . | fromYaml) (include "tf-cluster.failurePolicy" . | fromYaml) $backoff .context.Values.success.role | toJson -}}
 {{- end -}}
 
 {{/*
@@ -162,4 +163,18 @@ Gives: YAML lines.
 {{- define "tf-cluster.memberSelector" -}}
 {{ include "common.labels.selector" (dict "context" .) }}
 trainyard/cluster-member: "true"
+{{- end -}}
+
+{{/*
+tf-cluster.grace: how long a pod of a role has from SIGTERM to SIGKILL.
+Takes: context, role.
+Gives: seconds.
+*/}}
+{{- define "tf-cluster.grace" -}}
+{{- $given := index .context.Values .role "terminationGracePeriodSeconds" -}}
+{{- if not (kindIs "invalid" $given) -}}
+{{- int64 $given -}}
+{{- else -}}
+{{- ternary 30 5 (eq .role (include "tf-cluster.leadRole" .context)) -}}
+{{- end -}}
 {{- end -}}

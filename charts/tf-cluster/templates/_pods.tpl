@@ -139,7 +139,7 @@ spec:
   automountServiceAccountToken: false
   enableServiceLinks: false
   restartPolicy: {{ ternary "Never" "Always" (eq $values.mode "job") }}
-  terminationGracePeriodSeconds: {{ int64 $settings.terminationGracePeriodSeconds }}
+  terminationGracePeriodSeconds: {{ include "tf-cluster.grace" . }}
   {{- if $values.hostNetwork }}
   hostNetwork: true
   dnsPolicy: ClusterFirstWithHostNet

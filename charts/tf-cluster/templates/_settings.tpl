@@ -18,7 +18,7 @@ code:
 sample: {program: train, updates: async, collectives: auto, dataset: auto, modelName: mnist, minAccuracy: 0.9}
 tfConfig: true
 chief: {terminationGracePeriodSeconds: 30, gpu: {count: 0}}
-worker: {replicas: 2, terminationGracePeriodSeconds: 5, gpu: {count: 0}}
+worker: {replicas: 2, gpu: {count: 0}}
 ps: {replicas: 1, terminationGracePeriodSeconds: 5, gpu: {count: 0}}
 evaluator: {replicas: 0, terminationGracePeriodSeconds: 60, gpu: {count: 0}}
 gpu: {resource: nvidia.com/gpu, types: [], typeLabel: nvidia.com/gpu.product, tolerate: true, hide: true, runtimeClassName: ""}

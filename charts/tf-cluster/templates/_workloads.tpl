@@ -39,17 +39,22 @@ Gives: YAML lines.
 {{- end -}}
 
 {{/*
-tf-cluster.backoffLimit: how many failed pods a role's Job puts up with.
-The deciding role: runPolicy.backoffLimit starts more than the first. Where it has several tasks, one failure brings them all
-down, and each counts. The others hold no result, so a lost pod is simply made anew: their failures decide nothing.
+tf-cluster.backoff: how many failures a role's Job puts up with.
+The chief: runPolicy.backoffLimit starts more than the first. Workers that decide: each of them as many, for the loss of one
+brings the others down, and who does not know the exit code for that counts, too; the first that has no more fails the Job.
+The others hold no result, so a lost pod is simply made anew: their failures decide nothing.
 Takes: context, role.
-Gives: a number.
+Gives: YAML lines of a Job's spec.
 */}}
-{{- define "tf-cluster.backoffLimit" -}}
+{{- define "tf-cluster.backoff" -}}
+{{- $limit := int64 .context.Values.runPolicy.backoffLimit -}}
 {{- if include "tf-cluster.waits" . -}}
-1000
+backoffLimit: 1000
+{{- else if eq .role "chief" -}}
+backoffLimit: {{ $limit }}
 {{- else -}}
-{{- sub (mul (add (int64 .context.Values.runPolicy.backoffLimit) 1) (include "tf-cluster.replicas" .)) 1 -}}
+backoffLimitPerIndex: {{ $limit }}
+maxFailedIndexes: 0
 {{- end -}}
 {{- end -}}
 
@@ -86,7 +91,7 @@ spec:
   # Kubernetes lets both change together: this is how a role is scaled.
   completions: {{ include "tf-cluster.replicas" . }}
   parallelism: {{ include "tf-cluster.replicas" . }}
-  backoffLimit: {{ include "tf-cluster.backoffLimit" . }}
+  {{- include "tf-cluster.backoff" . | nindent 2 }}
   {{- if and (not $waits) (not (kindIs "invalid" $values.runPolicy.activeDeadlineSeconds)) }}
   activeDeadlineSeconds: {{ int64 $values.runPolicy.activeDeadlineSeconds }}
   {{- end }}
