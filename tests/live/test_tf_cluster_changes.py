@@ -136,3 +136,13 @@ def test_a_claim_of_one_pod_is_not_given_to_many(install, helm):
     assert "my-tf-cluster-checkpoints, which exists with ReadWriteOnce" in refused.stderr
     # Anything else may change, and the claim stays as it was made.
     helm.upgrade(release.name, CHART, {"worker": {"replicas": 1}})
+
+
+def test_a_run_that_has_ended_is_not_woken_by_scaling(install, helm):
+    release = install({"sample": {"epochs": 1}})
+    assert release.wait_for_end(timeout=180) == "Complete"
+    release.wait_until_freed(timeout=60)
+    before = {job["metadata"]["uid"] for job in release.jobs().values()}
+    helm.upgrade(release.name, CHART, {"worker": {"replicas": 3}})
+    assert {job["metadata"]["uid"] for job in release.jobs().values()} == before
+    assert release.outcome() == "Complete"

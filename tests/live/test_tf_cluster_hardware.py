@@ -51,7 +51,7 @@ def test_workers_take_gpus_and_the_others_none(install, node):
 
 def test_more_gpus_than_there_are_make_a_pod_wait_and_the_deadline_speak(install, node):
     values = {**GPUS, "worker": {"replicas": 3, "gpu": {"count": 1}}}
-    policy = {"runPolicy": {"startDeadlineSeconds": 10, "backoffLimit": 0}}
+    policy = {"runPolicy": {"startDeadlineSeconds": 60, "backoffLimit": 0}}
     release = install({**values, **policy})
     assert release.wait_for_end(timeout=180) == "Failed"
     (chief,) = release.pods("chief")

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -163,10 +164,83 @@ def test_security_keeps_falses_and_takes_nulls_away(call):
     }
 
 
-def test_an_environment_string_of_just_the_right_size_passes(call):
-    limit = 131072 - len("A=") - 1
-    assert call("common.errors.envSize", {"name": "A", "value": "x" * limit, "remedy": "r"}) == ""
-    message = call(
-        "common.errors.envSize", {"name": "A", "value": "x" * (limit + 1), "remedy": "r"}
-    )
-    assert "131073 bytes" in message
+def test_a_configmap_of_just_the_right_size_passes(call):
+    argument: Any = {"name": "it", "data": {"key": "x" * (2**20 - len("key"))}, "remedy": "r"}
+    assert call("common.errors.configMapSize", argument) == ""
+    argument["data"]["key"] += "x"
+    message = call("common.errors.configMapSize", argument)
+    assert "1048577 bytes" in message
+    assert message.endswith("; r")
+
+
+@pytest.mark.parametrize(
+    ("given", "codes"),
+    [([], []), ([75, 2, 137, 2], [2, 75, 137]), ([255, 10, 9, 100], [9, 10, 100, 255])],
+)
+def test_exit_codes_come_in_order_and_once(call, given, codes):
+    assert json.loads(call("common.jobs.exitCodes", given)) == codes
+
+
+@pytest.mark.parametrize(
+    ("volume", "kind"),
+    [
+        ({"enabled": True}, "claim"),
+        ({"enabled": True, "existingClaim": "c"}, "claim"),
+        ({"enabled": False}, "emptyDir"),
+        ({"enabled": True, "nfs": {"server": "s", "path": "/"}}, "nfs"),
+        ({"enabled": True, "csi": {"driver": "d"}}, "csi"),
+        ({"enabled": True, "hostPath": {"path": "/"}}, "hostPath"),
+        ({"enabled": False, "nfs": {"server": "s", "path": "/"}}, "emptyDir"),
+    ],
+)
+def test_kinds_of_volumes(call, volume, kind):
+    assert call("common.volumes.kind", volume) == kind
+
+
+WANT = {"key": "type", "operator": "In", "values": ["a"]}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [[], [{"matchExpressions": [{"key": "x"}]}, {"matchFields": [{"key": "y"}]}]],
+    ids=["none", "two"],
+)
+def test_a_demand_for_nodes_is_put_into_each_alternative(call, terms):
+    affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}} if terms else {}
+    argument = {"affinity": affinity, "expression": WANT}
+    made = call("common.affinity.require", argument, changed="affinity")
+    found = made["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
+    assert [term["matchExpressions"][-1] for term in found] == [WANT] * max(1, len(terms))
+    for term, old in zip(found, terms, strict=False):
+        assert term["matchExpressions"][:-1] == old.get("matchExpressions", [])
+        assert term.get("matchFields") == old.get("matchFields")
+
+
+def owned(manager: str, operation: str, replicas: bool) -> dict[str, Any]:
+    fields: Any = {"f:spec": {"f:replicas": {}} if replicas else {"f:template": {}}}
+    return {"manager": manager, "operation": operation, "fieldsV1": fields}
+
+
+@pytest.mark.parametrize(
+    ("owners", "wanted", "refused"),
+    [
+        ([], 5, False),
+        ([owned("helm", "Apply", True)], 5, False),
+        ([owned("helm", "Apply", False), owned("kubectl", "Update", True)], 5, True),
+        ([owned("helm", "Apply", False), owned("kubectl", "Update", True)], 4, False),
+        ([owned("helm", "Update", True), owned("kubectl", "Update", True)], 5, False),
+    ],
+    ids=["new", "helm's own", "somebody else's", "the same number", "no server-side apply"],
+)
+def test_a_number_that_somebody_else_has_set_is_told_before_kubernetes_does(
+    call, owners, wanted, refused
+):
+    about = {"name": "w", "namespace": "n", "managedFields": owners}
+    found = {"kind": "StatefulSet", "metadata": about, "spec": {"replicas": 4}} if owners else {}
+    argument = {"object": found, "replicas": wanted, "value": "worker.replicas"}
+    message = call("common.scale.conflict", argument)
+    assert bool(message) is refused
+    if refused:
+        assert "kubectl has set StatefulSet w to 4" in message
+        assert "--set worker.replicas=4" in message

@@ -90,13 +90,14 @@ def spoil(chart: Path, file: str, old: str, new: str) -> None:
 
 
 def test_a_number_that_is_printed_raw_is_found_and_shrunk(process, broken):
-    value = ".context.Values.runPolicy.ttlSecondsAfterFinished"
-    spoil(broken, "templates/_jobs.tpl", f"{{{{ int64 {value} }}}}", f"{{{{ {value} }}}}")
+    value = ".Values.test.timeoutSeconds"
+    shown = f'{{{{ include "common.values.text" {value} }}}}'
+    spoil(broken, "templates/tests/cluster.yaml", shown, f"{{{{ {value} }}}}")
     found = fuzz(broken, process, seed=1, count=80, mutate=False, most_failures=1).failures
-    (failure,) = [one for one in found if "ttlSeconds" in one.message][:1]
+    (failure,) = [one for one in found if "timeout" in one.message][:1]
     assert failure.rule == "fuzz-set"
-    assert list(failure.values) == ["runPolicy"]
-    assert list(failure.values["runPolicy"]) == ["ttlSecondsAfterFinished"]
+    assert list(failure.values) == ["test"]
+    assert list(failure.values["test"]) == ["timeoutSeconds"]
     assert failure.seed in failure.finding("tf-cluster").message
 
 
@@ -104,8 +105,8 @@ def test_a_broken_template_is_found_and_is_no_refusal(process, broken):
     spoil(
         broken,
         "templates/rbac.yaml",
-        "{{- if .Values.rbac.create -}}",
-        "{{- if .Values.env -}}{{ .Values.env.x }}{{ end -}}{{- if .Values.rbac.create -}}",
+        "{{- if and .Values.rbac.create ",
+        "{{- if .Values.env -}}{{ .Values.env.x }}{{ end -}}{{- if and .Values.rbac.create ",
     )
     failure = fuzz(broken, process, seed=1, count=60, mutate=False, most_failures=1).failures[0]
     assert failure.rule == "fuzz-render"

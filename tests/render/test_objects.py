@@ -11,7 +11,8 @@ CHART = paths.CHARTS / "tf-cluster"
 def test_objects_are_found_by_kind_name_and_component(render_chart):
     rendered = render_chart(CHART, {"worker": {"replicas": 3}}, release="big")
     assert rendered.one("Job", component="worker")["spec"]["completions"] == 3
-    assert rendered.one("Job", "big-tf-cluster-ps").template == "tf-cluster/templates/ps/job.yaml"
+    assert rendered.one("Job", component="ps").template == "tf-cluster/templates/ps/workload.yaml"
+    assert rendered.one("Service", "big-tf-cluster")["kind"] == "Service"
     assert len(rendered.all("Job")) == 3
 
 
@@ -19,7 +20,9 @@ def test_selecting_nothing_is_an_error_unless_it_was_asked(render_chart):
     rendered = render_chart(CHART)
     assert rendered.absent("Ingress")
     assert not rendered.absent("Job")
-    with pytest.raises(TrainyardError, match=r"No Ingress .* was rendered: .*Job/my-tf-cluster"):
+    with pytest.raises(
+        TrainyardError, match=r"No Ingress .* was rendered: .*Job/my-tf-cluster-chief"
+    ):
         rendered.all("Ingress")
     with pytest.raises(TrainyardError, match="3 objects are a Job"):
         rendered.one("Job")

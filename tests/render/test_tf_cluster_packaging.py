@@ -107,10 +107,12 @@ def notes(helm):
     return run
 
 
-def test_the_notes_tell_the_next_commands_of_this_release(notes):
+def test_the_notes_tell_the_next_commands_of_this_release(notes, render):
     text = notes("--set", "worker.replicas=1")
+    chief = render({"worker": {"replicas": 1}}, namespace="lab").job("chief")["metadata"]["name"]
     assert "1 chief, 1 worker, 1 parameter server." in text
-    assert "kubectl logs -n lab job/my-tf-cluster-chief -f" in text
+    assert f"kubectl logs -n lab job/{chief} -f" in text
+    assert f"kubectl wait -n lab job/{chief} --for=condition=Complete" in text
     assert "helm test -n lab my" in text
     assert "--set worker.replicas=2" in text
     assert "/mnt/models/mnist/<version> in the claim my-tf-cluster-models." in text
@@ -118,8 +120,8 @@ def test_the_notes_tell_the_next_commands_of_this_release(notes):
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.name)
-def test_the_notes_fit_every_case(path, notes):
-    text = notes("--values", str(path))
+def test_the_notes_fit_every_case(path, rendering):
+    text = rendering(value_files=(path,)).notes
     assert "<no value>" not in text
     assert "%!" not in text
 

@@ -2,13 +2,15 @@
 
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 import yaml
+
+from trainyard.render.case import Case
+from trainyard.render.objects import Rendered
 
 CHART = Path(__file__).resolve().parents[2] / "charts" / "tf-cluster"
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
@@ -133,6 +135,8 @@ OPEN = {
     "spread",
     "envFromSource",
     "extraVolumes",
+    "networkPeers",
+    "networkRules",
     "common",
     "variable",
 }
@@ -184,41 +188,48 @@ def test_the_defaults_that_fill_gaps_are_those_of_values_yaml(gap_fillers):
 # --- what survives --------------------------------------------------------------------------------
 
 
-def test_null_for_any_value_means_its_default_or_nothing_and_never_a_crash(template):
-    def render(path):
-        return path, template(setting(path, None))
-
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        results = list(pool.map(render, blocks(VALUES)))
-    assert len(results) > 150
-    broken = {path: result.stderr for path, result in results if result.returncode}
-    assert not broken
+def test_null_for_any_value_means_its_default_or_nothing_and_never_a_crash(render_all):
+    asked = list(blocks(VALUES))
+    assert len(asked) > 250
+    cases = [Case(CHART, values_text=(json.dumps(setting(path, None)),)) for path in asked]
+    for path, result in zip(asked, render_all(cases), strict=True):
+        assert isinstance(result, Rendered), (path, result)
+        assert result.objects, path
 
 
-def test_null_for_what_may_not_be_absent_means_its_default(gap_fillers, template):
-    everything = None
+def test_null_for_what_may_not_be_absent_means_its_default(gap_fillers, rendering):
+    usual = rendering().manifest
+    seen = 0
     for path, value in value_leaves(gap_fillers):
         if value != {}:
-            assert template(setting(path, None)).stdout == template(None).stdout, path
-            everything = path
-    assert everything
+            assert rendering(setting(path, None)).manifest == usual, path
+            seen += 1
+    assert seen > 80
 
 
-def test_null_for_whole_blocks_means_their_defaults(template):
-    usual = template(None).stdout
-    for block in ("code", "sample", "volumes", "runPolicy", "service", "serviceAccount", "rbac"):
-        assert template({block: None}).stdout == usual, block
+# Whole blocks of these would take away more than defaults: there, null has a meaning of its own.
+NULLABLE = {"image", "podSecurityContext", "resources", "waiter"}
+
+
+@pytest.mark.parametrize("block", [key for key in VALUES if key not in NULLABLE])
+def test_null_for_a_whole_block_means_its_defaults(rendering, block):
+    assert rendering({block: None}).manifest == rendering().manifest
 
 
 def test_null_for_everything_at_once_still_makes_the_release(render):
     objects = render(dict.fromkeys(VALUES))
-    assert [each["metadata"]["name"] for each in objects] == [
-        each["metadata"]["name"] for each in render()
+    # The run has another name, for its pods have no resources set.
+    assert [(each["kind"], component(each)) for each in objects] == [
+        (each["kind"], component(each)) for each in render()
     ]
     assert (
-        objects.pod("ps").container("await-chief")["args"]
-        == (render().pod("ps").container("await-chief")["args"])
+        objects.pod("ps").container("await-end")["args"]
+        == (render().pod("ps").container("await-end")["args"])
     )
+
+
+def component(found: Any) -> str:
+    return str(found["metadata"]["labels"].get("app.kubernetes.io/component", ""))
 
 
 def test_a_parents_null_is_no_crash_either(tmp_path, template):
@@ -282,7 +293,40 @@ BAD_BY_SCHEMA = [
     ({"image": {"tag": "a b"}}, "at '/image/tag'"),
     ({"image": {"digest": "sha256:abc"}}, "at '/image/digest'"),
     ({"image": {"pullPolicy": "always"}}, "at '/image/pullPolicy'"),
-    ({"code": {"source": "git"}}, "at '/code/source': value must be one of"),
+    ({"code": {"source": "svn"}}, "at '/code/source': value must be one of"),
+    ({"code": {"mountPath": "code"}}, "at '/code/mountPath'"),
+    ({"code": {"inline": {"a/b.py": "x"}}}, "at '/code/inline'"),
+    ({"code": {"inline": {"a.py": 1}}}, "at '/code/inline/a.py'"),
+    ({"code": {"claim": {"subPath": "/abs"}}}, "at '/code/claim/subPath'"),
+    ({"code": {"git": {"repository": "train.git"}}}, "at '/code/git/repository'"),
+    ({"code": {"git": {"revision": "--upload-pack=x"}}}, "at '/code/git/revision'"),
+    ({"code": {"configMap": {"mountPath": "/code"}}}, "additional properties 'mountPath'"),
+    ({"mode": "service"}, "at '/mode': value must be one of"),
+    ({"strategy": "horovod"}, "at '/strategy': value must be one of"),
+    ({"success": {"role": "ps"}}, "at '/success/role': value must be one of"),
+    ({"evaluator": {"replicas": 2}}, "at '/evaluator/replicas': maximum: got 2, want 1"),
+    ({"worker": {"gpu": {"count": 0.5}}}, "at '/worker/gpu/count': got number, want integer"),
+    ({"worker": {"gpu": {"count": -1}}}, "at '/worker/gpu/count': minimum"),
+    ({"worker": {"gpu": {"count": "two"}}}, "at '/worker/gpu/count': got string, want integer"),
+    ({"worker": {"gpu": {"count": ""}}}, "at '/worker/gpu/count': got string, want integer"),
+    ({"gpu": {"resource": "gpu"}}, "at '/gpu/resource'"),
+    ({"nccl": {"debug": "INFO"}}, "at '/nccl'"),
+    ({"tpu": {"chips": 3}}, "at '/tpu/chips': value must be one of"),
+    ({"tpu": {"topology": "16"}}, "at '/tpu/topology'"),
+    ({"topology": {"policy": "near"}}, "at '/topology/policy': value must be one of"),
+    ({"runPolicy": {"exitCodes": {"permanent": [2, 2]}}}, "items at 0 and 1 are equal"),
+    ({"runPolicy": {"exitCodes": {"permanent": [0]}}}, "at '/runPolicy/exitCodes/permanent/0'"),
+    ({"runPolicy": {"exitCodes": {"retryable": [256]}}}, "at '/runPolicy/exitCodes/retryable/0'"),
+    ({"runPolicy": {"cleanPodPolicy": "running"}}, "at '/runPolicy/cleanPodPolicy'"),
+    ({"runPolicy": {"startDeadlineSeconds": 0}}, "at '/runPolicy/startDeadlineSeconds'"),
+    ({"run": {"onChange": "ask"}}, "at '/run/onChange'"),
+    ({"waiter": {"method": "file"}}, "at '/waiter/method': value must be one of"),
+    ({"service": {"ipFamilies": ["IPv5"]}}, "at '/service/ipFamilies/0'"),
+    ({"service": {"ipFamilyPolicy": "DualStack"}}, "at '/service/ipFamilyPolicy'"),
+    ({"volumes": {"logs": {"nfs": {"server": "a"}}}}, "at '/volumes/logs/nfs'"),
+    ({"volumes": {"logs": {"roles": ["client"]}}}, "at '/volumes/logs/roles/0'"),
+    ({"chief": {"port": 80}}, "at '/chief/port': minimum"),
+    ({"queue": "My Queue"}, "at '/queue'"),
     ({"sample": {"dataset": "cifar"}}, "at '/sample/dataset'"),
     ({"sample": {"minAccuracy": 90}}, "at '/sample/minAccuracy': maximum: got 90, want 1"),
     ({"env": {"A": "b"}}, "at '/env': got object, want array"),
@@ -316,6 +360,14 @@ def test_the_schema_refuses_and_names_the_value(refuse, values, message):
 
 
 OWN = {"source": "image"}
+RING = {"strategy": "multiWorkerMirrored"}
+SLICE = {
+    "strategy": "tpu",
+    "code": OWN,
+    "command": ["/t"],
+    "worker": {"replicas": 4},
+    "tpu": {"accelerator": "tpu-v5-lite-podslice", "topology": "4x4"},
+}
 BAD_TOGETHER = [
     ({"code": OWN}, "code.source", "chief, worker, ps", "set `command`"),
     ({"code": OWN, "chief": {"command": ["/t"]}}, "code.source", "worker, ps", "<role>.command"),
@@ -325,7 +377,12 @@ BAD_TOGETHER = [
         "is empty",
         "name the ConfigMap",
     ),
-    ({"code": {"configMap": {"name": "x"}}}, "code.configMap.name", '"x"', "set code.source"),
+    ({"code": {"configMap": {"name": "x"}}}, "code.configMap.name", "not be used", "set code.sour"),
+    ({"code": {"claim": {"name": "x"}}}, "code.claim.name", "not be used", "remove it"),
+    ({"code": {"git": {"repository": "https://a/b"}}}, "code.git.repository", "used", "remove it"),
+    ({"code": {"source": "claim"}, "command": ["/t"]}, "code.claim.name", "is empty", "name the"),
+    ({"code": {"source": "git"}, "command": ["/t"]}, "code.git.repository", "is empty", "name the"),
+    ({"code": {"source": "inline"}, "command": ["/t"]}, "code.inline", "is empty", "write the"),
     ({"sample": {"dataset": "idx"}}, "sample.dataset", '"idx"', "enable volumes.data"),
     (
         {"env": [{"name": "TF_CONFIG", "value": "{}"}]},
@@ -342,6 +399,114 @@ BAD_TOGETHER = [
         "remove it",
     ),
     ({"ps": {"podLabels": {"trainyard/cluster-member": "no"}}}, "ps.podLabels", "own", "remove it"),
+    ({"podLabels": {"kueue.x-k8s.io/queue-name": "q"}}, "podLabels", "own", "remove it"),
+    ({"podLabels": {"batch.kubernetes.io/job-name": "q"}}, "podLabels", "own", "remove it"),
+    ({"evaluator": {"podLabels": {"job-name": "q"}}}, "evaluator.podLabels", "own", "remove it"),
+    *(
+        ({"env": [{"name": name}]}, f"env: {name}", "set by the chart", "remove it")
+        for name in ("TASK_INDEX", "TASK_TYPE", "CLUSTER", "TRAINYARD_CLUSTER_FILE")
+    ),
+    ({"evaluator": {"env": [{"name": "TF_CONFIG"}]}}, "evaluator.env: TF_CONFIG", "set", "remove"),
+    ({**RING, "success": {"role": "chief"}}, "success.role", "no chief of its own", "worker0"),
+    ({**RING, "run": {"onScale": "keep"}}, "run.onScale", "same list", "set it to restart"),
+    ({**RING, "sample": {"program": "train_v1"}}, "sample.program", "train_v1", "set it to train"),
+    (
+        {"strategy": "mirrored", "success": {"role": "worker0"}},
+        "success.role",
+        "a chief alone",
+        "remove it",
+    ),
+    ({"success": {"role": "worker0"}}, "success.role", "never do", "train_v1"),
+    ({"success": {"role": "allWorkers"}}, "success.role", "never do", "remove success.role"),
+    ({"mode": "session", "evaluator": {"replicas": 1}}, "evaluator.replicas", "client", "set it"),
+    ({"mode": "session", "success": {"role": "chief"}}, "success.role", '"chief"', "remove it"),
+    ({"mode": "session", "queue": "q"}, "queue", "StatefulSet", "remove queue"),
+    ({"mode": "session", "strategy": "mirrored"}, "mode", '"mirrored"', "set strategy"),
+    (
+        {
+            "gpu": {"resource": "amd.com/gpu"},
+            "ps": {"gpu": {"count": 1}},
+            "resources": {"limits": {"amd.com/gpu": 1}},
+        },
+        "resources.limits: amd.com/gpu",
+        "ps.gpu.count (1)",
+        "remove one",
+    ),
+    (
+        {**SLICE, "worker": {"replicas": 4, "gpu": {"count": 1}}},
+        "worker.gpu.count",
+        "uses TPUs",
+        "set it to 0",
+    ),
+    ({**SLICE, "worker": {"replicas": 2}}, "worker.replicas", "16 chips, 4 a host", "to 4"),
+    ({**SLICE, "tpu": {"topology": "4x4"}}, "tpu.accelerator", "is empty", "node labels"),
+    ({**SLICE, "code": {}, "command": []}, "code.source", "knows no TPU", "of your own"),
+    (
+        {"hostNetwork": True, "chief": {"port": 3000}, "ps": {"port": 3000}},
+        "ps.port",
+        "3000 is taken by chief",
+        "choose another",
+    ),
+    (
+        {"evaluator": {"replicas": 1}, "sample": {"program": "train_v1"}},
+        "evaluator.replicas",
+        "cannot read",
+        "set it to 0",
+    ),
+    (
+        {"runPolicy": {"exitCodes": {"permanent": [7], "retryable": [7]}}},
+        "runPolicy.exitCodes",
+        "7 cannot be both",
+        "one list",
+    ),
+    (
+        {
+            "waiter": {"method": "marker"},
+            "volumes": {"checkpoints": {"accessModes": ["ReadWriteOnce"]}},
+        },
+        "volumes.checkpoints.accessModes",
+        "4 pods mount",
+        "[ReadWriteMany]",
+    ),
+    (
+        {**RING, "volumes": {"models": {"accessModes": ["ReadWriteOncePod"]}}},
+        "volumes.models.accessModes",
+        "2 pods mount",
+        "fewer roles",
+    ),
+    (
+        {"volumes": {"data": {"enabled": True, "existingClaim": "c", "hostPath": {"path": "/d"}}}},
+        "volumes.data",
+        "only one of existingClaim, hostPath",
+        "remove the others",
+    ),
+    (
+        {"volumes": {"data": {"nfs": {"server": "s", "path": "/d"}}}},
+        "volumes.data.nfs",
+        "not be used",
+        "set it to true",
+    ),
+    (
+        {"volumes": {"logs": {"csi": {"driver": "d"}, "size": "2Gi"}}},
+        "volumes.logs.size",
+        "beside csi",
+        "remove one",
+    ),
+    (
+        {"extraVolumes": [{"name": "shared-memory", "emptyDir": {}}]},
+        "extraVolumes",
+        '"shared-memory"',
+        "another",
+    ),
+    (
+        {
+            "extraVolumes": [{"name": "a", "emptyDir": {}}],
+            "extraVolumeMounts": [{"name": "a", "mountPath": "/etc/trainyard/cluster/"}],
+        },
+        "extraVolumeMounts",
+        "taken by the cluster spec",
+        "choose another",
+    ),
     (
         {"volumes": {"models": {"existingClaim": "m", "size": "5Gi"}}},
         "volumes.models.size",
@@ -377,6 +542,50 @@ BAD_TOGETHER = [
         {"extraVolumeMounts": [{"name": "a", "mountPath": "/a"}]},
         "extraVolumeMounts",
         '"a"',
+        "add it",
+    ),
+    (
+        {
+            "extraVolumes": [{"name": "a", "emptyDir": {}}],
+            "extraVolumeMounts": [{"name": "a", "mountPath": "/dev/shm"}],
+            "sharedMemory": {"enabled": True},
+        },
+        "extraVolumeMounts",
+        '"/dev/shm" is taken',
+        "choose another",
+    ),
+    (
+        {
+            "extraVolumes": [{"name": "a", "emptyDir": {}}],
+            "extraVolumeMounts": [{"name": "a", "mountPath": "/opt/trainyard/bin"}],
+        },
+        "extraVolumeMounts",
+        '"/opt/trainyard/bin" is taken',
+        "choose another",
+    ),
+    (
+        {
+            "code": {
+                "source": "configMap",
+                "configMap": {"name": "c"},
+                "mountPath": "/etc/trainyard/cluster",
+            },
+            "command": ["/t"],
+        },
+        "code.mountPath",
+        '"/etc/trainyard/cluster" is taken',
+        "choose another",
+    ),
+    (
+        {"waiter": {"method": "marker"}, "env": [{"name": "JOB_NAME", "value": "mine"}]},
+        "env: JOB_NAME",
+        "set by the chart",
+        "remove it",
+    ),
+    (
+        {"waiter": {"method": "marker"}, "volumes": {"checkpoints": {"roles": ["ps"]}}},
+        "volumes.checkpoints.roles",
+        "chief",
         "add it",
     ),
     ({"fullnameOverride": "a" * 43}, "fullnameOverride", "43 characters", "choose a shorter name"),

@@ -235,7 +235,7 @@ def test_reads_name_the_place_of_the_helper(process, chart):
 def test_helpers_of_a_library_are_followed_with_what_they_are_given(process):
     reads = {(read.file, read.path) for read in process.reads(CHART)}
     assert ("charts/common/templates/_images.tpl", "global.imageRegistry.**") in reads
-    assert ("templates/_pods.tpl", "ps.terminationGracePeriodSeconds.**") in reads
+    assert ("templates/_plan.tpl", "ps.terminationGracePeriodSeconds.**") in reads
 
 
 # --- whole charts ---------------------------------------------------------------------------------
@@ -294,13 +294,13 @@ FAULTS = [
     (
         "values-unknown-read",
         "templates/_pods.tpl",
-        "$settings.terminationGrace",
-        "$settings.endGrace",
+        "$settings.podAnnotations",
+        "$settings.podNotes",
     ),
     (
         "values-unread",
-        "templates/_pods.tpl",
-        "{{ int64 $settings.terminationGracePeriodSeconds }}",
+        "templates/_plan.tpl",
+        'index .context.Values .role "terminationGracePeriodSeconds"',
         "5",
     ),
     ("values-unread", "templates/tests/cluster.yaml", ".Values.sample.minAccuracy", "0.5"),
@@ -310,7 +310,12 @@ FAULTS = [
     ("values-duplicate-key", "values.yaml", "service:\n", "rbac: {create: false}\nservice:\n"),
     ("values-yaml-trap", "values.yaml", "keep: true", "keep: on"),
     ("values-schema", "ci/limits-values.yaml", "backoffLimit: 0", "backoffLimit: none"),
-    ("schema-description", "values.schema.json", '"description": "How the release ends.",', ""),
+    (
+        "schema-description",
+        "values.schema.json",
+        '"description": "Whose end is the end of the cluster.",',
+        "",
+    ),
 ]
 
 

@@ -44,16 +44,16 @@ Gives: JSON, a list of numbers.
 {{- end -}}
 
 {{/*
-common.jobs.running: the Jobs that have not come to an end, well or not.
-Takes: namespace, labels (a map that the Jobs have).
+common.jobs.named: the Jobs of a release, as the cluster has them.
+Takes: namespace, labels (a map that the Jobs have), ended (true: those that have come to an end, well or not; false: the others).
 Gives: JSON, a list of names; empty where Helm cannot look (`helm template`).
 */}}
-{{- define "common.jobs.running" -}}
+{{- define "common.jobs.named" -}}
 {{- $names := list -}}
 {{- range (lookup "batch/v1" "Job" .namespace "").items -}}
   {{- $has := .metadata.labels | default dict -}}
   {{- $ended := regexMatch "\"status\":\"True\",\"type\":\"(Complete|Failed)\"" (dig "status" "conditions" list . | toJson) -}}
-  {{- if and (eq (merge (deepCopy $.labels) $has | toJson) (toJson $has)) (not $ended) -}}
+  {{- if and (eq (merge (deepCopy $.labels) $has | toJson) (toJson $has)) (eq $ended $.ended) -}}
     {{- $names = append $names .metadata.name -}}
   {{- end -}}
 {{- end -}}

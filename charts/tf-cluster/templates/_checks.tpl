@@ -19,6 +19,9 @@ Gives: JSON, a list of messages.
 {{- define "tf-cluster.check.plan" -}}
 {{- $values := .Values -}}
 {{- $messages := list -}}
+{{- if and $values.nameOverride $values.fullnameOverride -}}
+  {{- $messages = append $messages "nameOverride: beside fullnameOverride it would change labels alone, by which pods are found and which can never change; remove one of the two" -}}
+{{- end -}}
 {{- $role := $values.success.role | default "" -}}
 {{- $workers := has $role (list "worker0" "allWorkers") -}}
 {{- if eq $values.mode "session" -}}
@@ -52,7 +55,7 @@ Gives: JSON, a list of messages.
 {{- end -}}
 
 {{/*
-tf-cluster.check.ending: does everybody learn of the end?
+tf-cluster.check.ending: does everybody learn of the end, and reach what it needs?
 Takes: the root context.
 Gives: JSON, a list of messages.
 */}}
@@ -65,11 +68,22 @@ Gives: JSON, a list of messages.
     {{- $messages = append $messages (printf "runPolicy.exitCodes: %d cannot be both permanent and retryable; remove it from one list" (int $code)) -}}
   {{- end -}}
 {{- end -}}
+{{- $egress := $values.networkPolicy.egress -}}
+{{- if and $values.networkPolicy.enabled $egress.restricted (not $egress.to) -}}
+  {{- if eq $values.code.source "git" -}}
+    {{- $messages = append $messages "networkPolicy.egress.to: code.source is git, and nothing may go out to the repository; add a rule for it" -}}
+  {{- else if and (eq $values.code.source "sample") (eq $values.sample.dataset "download") -}}
+    {{- $messages = append $messages "networkPolicy.egress.to: sample.dataset is download, and nothing may go out to the Internet; add a rule for it, or use another dataset" -}}
+  {{- end -}}
+{{- end -}}
 {{- if include "tf-cluster.byMarker" . -}}
   {{- if eq (include "common.volumes.kind" $values.volumes.checkpoints) "emptyDir" -}}
     {{- $messages = append $messages "waiter.method: the marker lies on volumes.checkpoints, which is off, so that the others would never see it; enable the volume, or set the method to api" -}}
   {{- end -}}
   {{- $lead := include "tf-cluster.leadRole" . -}}
+  {{- if not (has $lead (include "tf-cluster.mountedBy" (dict "context" . "name" "checkpoints") | fromJsonArray)) -}}
+    {{- $messages = append $messages (printf "volumes.checkpoints.roles: with waiter.method marker the %s leaves its marker there; add %q" $lead $lead) -}}
+  {{- end -}}
   {{- if and (ne $values.code.source "sample") (not (include "tf-cluster.role" (dict "context" . "role" $lead) | fromJson).command) -}}
     {{- $messages = append $messages (printf "waiter.method: marker starts the program by a wrapper, which must know it; set `command` or `%s.command`" $lead) -}}
   {{- end -}}
@@ -229,11 +243,20 @@ Gives: JSON, a list of messages.
 {{- define "tf-cluster.check.mounts" -}}
 {{- $messages := list -}}
 {{- $names := list "code" "programs" "api-access" "cluster" "shared-memory" "checkpoints" "logs" "models" "data" -}}
-{{- $paths := dict -}}
-{{- with include "tf-cluster.codeMountPath" . -}}
-  {{- $_ := set $paths (trimSuffix "/" .) "the training program" -}}
+{{- $paths := dict
+      "/etc/trainyard/cluster" "the cluster spec"
+      "/opt/trainyard/bin" "the chart's own programs"
+      "/var/run/secrets/kubernetes.io/serviceaccount" "the service account" -}}
+{{- if or .Values.sharedMemory.enabled (include "tf-cluster.anyGpus" .) -}}
+  {{- $_ := set $paths "/dev/shm" "sharedMemory" -}}
 {{- end -}}
-{{- $_ := set $paths "/etc/trainyard/cluster" "the cluster spec" -}}
+{{- with include "tf-cluster.codeMountPath" . -}}
+  {{- $path := trimSuffix "/" . -}}
+  {{- if hasKey $paths $path -}}
+    {{- $messages = append $messages (printf "code.mountPath: %q is taken by %s; choose another" $path (get $paths $path)) -}}
+  {{- end -}}
+  {{- $_ := set $paths $path "the training program" -}}
+{{- end -}}
 {{- range $name := list "checkpoints" "logs" "models" "data" -}}
   {{- if include "tf-cluster.mountedBy" (dict "context" $ "name" $name) | fromJsonArray -}}
     {{- $path := index $.Values.volumes $name "mountPath" | trimSuffix "/" -}}
@@ -312,7 +335,7 @@ Gives: JSON, a list of messages.
 {{- else if eq .Values.run.onChange "refuse" -}}
   {{- $new := include "tf-cluster.leadJob" . -}}
   {{- $labels := include "common.labels.selector" (dict "context" . "component" (include "tf-cluster.leadRole" .)) | fromYaml -}}
-  {{- range $job := without (include "common.jobs.running" (dict "namespace" .Release.Namespace "labels" $labels) | fromJsonArray) $new -}}
+  {{- range $job := without (include "common.jobs.named" (dict "namespace" .Release.Namespace "labels" $labels "ended" false) | fromJsonArray) $new -}}
     {{- $messages = append $messages (printf "run.onChange: these values would end the run of Job %s, which has not ended, and start %s; undo the change, wait, or let it happen with --set run.onChange=restart" $job $new) -}}
   {{- end -}}
 {{- end -}}

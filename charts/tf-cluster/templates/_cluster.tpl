@@ -86,7 +86,7 @@ tf-cluster.reserved: the variables that tell a task its place.
 Takes: nothing.
 Gives: JSON, a list of names.
 */}}
-{{- define "tf-cluster.reserved" -}}["TASK_INDEX","TASK_TYPE","CLUSTER","TF_CONFIG","TRAINYARD_CLUSTER_FILE"]{{- end -}}
+{{- define "tf-cluster.reserved" -}}["TASK_INDEX","TASK_TYPE","CLUSTER","TF_CONFIG","TRAINYARD_CLUSTER_FILE","TRAINYARD_JOB"]{{- end -}}
 
 {{/*
 tf-cluster.clusterEnv: the variables that tell a task its place. The evaluator's cluster is itself alone.
@@ -114,7 +114,7 @@ Gives: YAML, a list.
 - name: TF_CONFIG
   value: {{ include "tf-cluster.config" .role | quote }}
 {{- end }}
-{{- if eq .context.Values.strategy "tpu" }}
+{{- if and (eq .context.Values.strategy "tpu") (eq .role "worker") }}
 - name: TPU_WORKER_ID
   value: $(TASK_INDEX)
 - name: TPU_WORKER_HOSTNAMES

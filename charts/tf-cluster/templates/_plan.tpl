@@ -15,6 +15,15 @@ Gives: "chief" or "worker"; nothing in a session, which has no end of its own.
 {{- end -}}
 
 {{/*
+tf-cluster.firstDecides: is the end of the first worker alone the end of the cluster?
+Takes: context, role.
+Gives: "true" or nothing.
+*/}}
+{{- define "tf-cluster.firstDecides" -}}
+{{- if and (eq (.context.Values.success.role | default "") "worker0") (eq .role "worker") -}}true{{- end -}}
+{{- end -}}
+
+{{/*
 tf-cluster.clusterRoles: the roles that are in the cluster spec. An evaluator is not: it serves nobody, and a coordinator that
 dials it would wait for ever.
 Takes: the root context.
@@ -101,33 +110,58 @@ starts a new run.
 */}}
 {{- define "tf-cluster.fixed" -}}
 {{- $backoff := include "tf-cluster.backoff" . | fromYaml | dig "backoffLimitPerIndex" 0 -}}
-{{- list (include "tf-cluster.pod" . | fromYaml) (include "tf-cluster.failurePolicy" . | fromYaml) $backoff .context.Values.success.role | toJson -}}
+{{- list (include "tf-cluster.pod" . | fromYaml) (include "tf-cluster.failurePolicy" . | fromYaml) $backoff (include "tf-cluster.firstDecides" .) | toJson -}}
 {{- end -}}
 
 {{/*
-tf-cluster.suffixes: what the names of the roles' Jobs end with: six characters that tell one run from another.
-All roles of the cluster have a new one when something fixed changes in one of them, or the number of parameter servers does,
-for the variables are on them. Roles that know the list of workers also have a new one when the list changes (unless
-run.onScale is "keep"): they start again, and no other pod is touched. The evaluator is by itself.
+tf-cluster.runHash: what tells one run from another: all that is fixed in the roles of the cluster, and the number of parameter
+servers, for the variables are on them.
 Takes: the root context.
-Gives: JSON, a map from role to suffix; empty in a session.
+Gives: a hash.
+*/}}
+{{- define "tf-cluster.runHash" -}}
+{{- $fixed := list .Values.run.id (int .Values.ps.replicas) .Values.code.inline -}}
+{{- range $role := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
+  {{- $fixed = append $fixed (include "tf-cluster.fixed" (dict "context" $ "role" $role)) -}}
+{{- end -}}
+{{- toJson $fixed | sha256sum -}}
+{{- end -}}
+
+{{/*
+tf-cluster.listSuffix: the suffix of the roles that know the list of workers. It is another one when the list is (unless
+run.onScale is "keep"): they start again, and no other pod is touched. Only a run that has ended keeps its own: its servers have
+ended, too, and nobody would answer.
+Takes: context, run (its hash).
+Gives: six characters.
+*/}}
+{{- define "tf-cluster.listSuffix" -}}
+{{- $root := .context -}}
+{{- $lead := include "tf-cluster.leadRole" $root -}}
+{{- $labels := include "common.labels.selector" (dict "context" $root "component" $lead) | fromYaml | merge (dict "trainyard/run" (trunc 6 .run)) -}}
+{{- $ended := include "common.jobs.named" (dict "namespace" $root.Release.Namespace "labels" $labels "ended" true) | fromJsonArray -}}
+{{- $list := printf "%s %d" .run (int $root.Values.worker.replicas) | sha256sum -}}
+{{- ternary $list .run (eq $root.Values.run.onScale "restart") | trunc 6 | prepend $ended | first | splitList "-" | last -}}
+{{- end -}}
+
+{{/*
+tf-cluster.suffixes: what the names of the roles' Jobs end with: six characters. The evaluator has its own, so that it can be
+turned on beside a run that goes on, and a new one with every run.
+Takes: the root context.
+Gives: JSON, a map from role to suffix, and from "run" to that of the run; empty in a session.
 */}}
 {{- define "tf-cluster.suffixes" -}}
 {{- $suffixes := dict -}}
 {{- if eq .Values.mode "job" -}}
   {{- $lead := include "tf-cluster.leadRole" . -}}
-  {{- $fixed := list .Values.run.id (int .Values.ps.replicas) .Values.code.inline -}}
-  {{- range $role := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
-    {{- $fixed = append $fixed (include "tf-cluster.fixed" (dict "context" $ "role" $role)) -}}
-  {{- end -}}
-  {{- $run := toJson $fixed | sha256sum -}}
-  {{- $list := ternary (printf "%s %d" $run (int .Values.worker.replicas) | sha256sum) $run (eq .Values.run.onScale "restart") -}}
+  {{- $run := include "tf-cluster.runHash" . -}}
+  {{- $list := include "tf-cluster.listSuffix" (dict "context" . "run" $run) -}}
   {{- range $role := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
     {{- /* Where the workers decide, they are programs that know each other, and so do their parameter servers. */ -}}
-    {{- $_ := set $suffixes $role (ternary $list $run (or (eq $role $lead) (eq $lead "worker")) | trunc 6) -}}
+    {{- $_ := set $suffixes $role (ternary $list (trunc 6 $run) (or (eq $role $lead) (eq $lead "worker"))) -}}
   {{- end -}}
+  {{- $_ := set $suffixes "run" (trunc 6 $run) -}}
   {{- if has "evaluator" (include "tf-cluster.roles" . | fromJsonArray) -}}
-    {{- $_ := set $suffixes "evaluator" (include "tf-cluster.fixed" (dict "context" . "role" "evaluator") | sha256sum | trunc 6) -}}
+    {{- $_ := set $suffixes "evaluator" (include "tf-cluster.fixed" (dict "context" . "role" "evaluator") | printf "%s %s" $run | sha256sum | trunc 6) -}}
   {{- end -}}
 {{- end -}}
 {{- toJson $suffixes -}}

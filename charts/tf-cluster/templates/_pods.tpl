@@ -8,7 +8,7 @@ Gives: YAML lines of a container: command and args, or nothing.
 {{- $program := include "tf-cluster.program" . | fromJson -}}
 {{- $command := $program.command -}}
 {{- if and (include "tf-cluster.byMarker" .context) (not (include "tf-cluster.waits" .)) -}}
-  {{- $wrapper := list "python3" "-u" "/opt/trainyard/bin/mark_end.py" (printf "--marker=%s/$(JOB_NAME)" (include "tf-cluster.markers" .context)) -}}
+  {{- $wrapper := list "python3" "-u" "/opt/trainyard/bin/mark_end.py" (printf "--marker=%s/$(TRAINYARD_JOB)" (include "tf-cluster.markers" .context)) -}}
   {{- $permanent := include "common.jobs.exitCodes" .context.Values.runPolicy.exitCodes.permanent | fromJsonArray | toStrings -}}
   {{- $command = concat $wrapper (list "--permanent") $permanent (list "--") ($command | default list) -}}
 {{- end -}}
@@ -33,7 +33,7 @@ restarts in place, and stops when the main container has ended.
 {{- $env := include "tf-cluster.env" . | fromYamlArray -}}
 {{- if $marks -}}
   {{- $job := dict "fieldRef" (dict "apiVersion" "v1" "fieldPath" "metadata.labels['batch.kubernetes.io/job-name']") -}}
-  {{- $env = append $env (dict "name" "JOB_NAME" "valueFrom" $job) -}}
+  {{- $env = append $env (dict "name" "TRAINYARD_JOB" "valueFrom" $job) -}}
 {{- end -}}
 - name: tensorflow
   image: {{ include "common.images.reference" (dict "image" $settings.image "global" $values.global) }}

@@ -35,7 +35,7 @@ volumes:
   data: {enabled: false, mountPath: /mnt/data, existingClaim: ""}
 run: {id: "", onChange: restart, onScale: restart}
 success: {}
-runPolicy: {backoffLimit: 3, exitCodes: {permanent: [2], retryable: [75]}, suspend: false, cleanPodPolicy: Running}
+runPolicy: {backoffLimit: 3, exitCodes: {permanent: [2], retryable: [75]}, startDeadlineSeconds: 600, suspend: false, cleanPodPolicy: Running}
 waiter: {method: api, pollSeconds: 2, image: {}, resources: {}}
 test: {timeoutSeconds: 120, resources: {}}
 service: {port: 2222}
@@ -79,6 +79,17 @@ Gives: a number.
 */}}
 {{- define "tf-cluster.gpus" -}}
 {{- index .context.Values .role "gpu" "count" | int64 -}}
+{{- end -}}
+
+{{/*
+tf-cluster.anyGpus: has any role GPUs?
+Takes: the root context.
+Gives: "true" or nothing.
+*/}}
+{{- define "tf-cluster.anyGpus" -}}
+{{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
+  {{- if gt (include "tf-cluster.gpus" (dict "context" $ "role" $role) | int) 0 -}}true{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/*

@@ -48,8 +48,9 @@ Gives: a map to include with: {context, fullname, name, volume, pods, shared, re
 */}}
 {{- define "tf-cluster.volume" -}}
 {{- $pods := include "tf-cluster.podsOn" . | int -}}
-{{- /* Workers that decide may become more, and the claim's modes can never change. */ -}}
-{{- $shared := or (gt $pods 1) (and (gt $pods 0) (eq (include "tf-cluster.leadRole" .context) "worker")) -}}
+{{- /* Workers and parameter servers may become more, and the claim's modes can never change. */ -}}
+{{- $mounting := include "tf-cluster.mountedBy" . | fromJsonArray -}}
+{{- $shared := or (gt $pods 1) (has "worker" $mounting) (has "ps" $mounting) -}}
 {{- $volume := index .context.Values.volumes .name -}}
 {{- dict "fullname" (include "tf-cluster.fullname" .context) "name" .name "volume" $volume "pods" $pods "shared" $shared "readOnly" (eq .name "data") | toJson -}}
 {{- end -}}

@@ -47,8 +47,8 @@ Gives: "true" or nothing.
 */}}
 {{- define "tf-cluster.waitsForPeers" -}}
 {{- $values := .context.Values -}}
-{{- $deadline := not (kindIs "invalid" $values.runPolicy.startDeadlineSeconds) -}}
-{{- if and $deadline (ne $values.strategy "mirrored") (eq .role (include "tf-cluster.leadRole" .context)) -}}true{{- end -}}
+{{- $deadline := int64 $values.runPolicy.startDeadlineSeconds -}}
+{{- if and (gt $deadline 0) (ne $values.strategy "mirrored") (eq .role (include "tf-cluster.leadRole" .context)) -}}true{{- end -}}
 {{- end -}}
 
 {{/*

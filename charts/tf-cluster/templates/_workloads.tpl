@@ -19,6 +19,9 @@ name: {{ include "tf-cluster.workloadName" . | quote }}
 namespace: {{ .context.Release.Namespace | quote }}
 labels:
   {{- include "common.labels.object" (dict "context" .context "component" .role) | nindent 2 }}
+  {{- with .context.Values.run.suffixes.run }}
+  trainyard/run: {{ . | quote }}
+  {{- end }}
   {{- with .context.Values.queue }}
   kueue.x-k8s.io/queue-name: {{ . | quote }}
   {{- end }}
@@ -102,7 +105,7 @@ spec:
   suspend: true
   {{- end }}
   podFailurePolicy: {{- include "tf-cluster.failurePolicy" . | nindent 4 }}
-  {{- if and (not $waits) (eq ($values.success.role | default "") "worker0") }}
+  {{- if include "tf-cluster.firstDecides" . }}
   successPolicy:
     rules:
       - succeededIndexes: "0"

@@ -1,0 +1,654 @@
+"""What can be turned on: each feature gives what it says, where it says, and nothing elsewhere."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHART = Path(__file__).resolve().parents[2] / "charts" / "tf-cluster"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+OWN = {"code": {"source": "image"}, "command": ["/train"]}
+RING = {"strategy": "multiWorkerMirrored"}
+OLD = {"sample": {"program": "train_v1"}}
+EVALUATED = {"evaluator": {"replicas": 1}}
+
+
+def claims(objects: Any) -> dict[str, Any]:
+    return {
+        each["metadata"]["labels"]["app.kubernetes.io/component"]: each
+        for each in objects.of("PersistentVolumeClaim")
+    }
+
+
+# --- where the program comes from -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "volume", "sub_path"),
+    [
+        ({"configMap": {"name": "mine"}}, {"configMap": {"name": "mine"}}, None),
+        (
+            {"claim": {"name": "c"}},
+            {"persistentVolumeClaim": {"claimName": "c", "readOnly": True}},
+            None,
+        ),
+        (
+            {"claim": {"name": "c", "subPath": "a/b"}},
+            {"persistentVolumeClaim": {"claimName": "c", "readOnly": True}},
+            "a/b",
+        ),
+        ({"inline": {"a.py": "x"}}, {"configMap": {"name": "my-tf-cluster-code"}}, None),
+        ({"git": {"repository": "https://a/b.git"}}, {"emptyDir": {}}, None),
+    ],
+    ids=["configMap", "claim", "part of a claim", "inline", "git"],
+)
+def test_the_program_is_at_one_place_in_every_role(render, code, volume, sub_path):
+    source = next(iter(code))
+    values = {**EVALUATED, "code": {**code, "source": source}, "command": ["/train"]}
+    for path in ("/opt/trainyard/code", "/code"):
+        values["code"] = {**code, "source": source, "mountPath": path}
+        for pod in render(values).tasks():
+            assert pod.volume("code") == volume
+            mount = {"name": "code", "mountPath": path, "readOnly": True}
+            assert pod.mount("code") == mount | ({"subPath": sub_path} if sub_path else {})
+
+
+def test_files_that_are_written_in_the_values_come_out_as_they_were(render):
+    files = {"train.py": "print('{{ .Values.x }}')\n\n\n  # é\t\n", "b": "", "c.txt": "1"}
+    objects = render({"code": {"source": "inline", "inline": files}, "command": ["/train"]})
+    assert objects.one("ConfigMap", "my-tf-cluster-code")["data"] == files
+
+
+def test_a_repository_is_fetched_before_anything_else_and_its_secret_is_in_no_argument(render):
+    git = {
+        "repository": "https://git.example.org/t.git",
+        "revision": "v1",
+        "credentialsSecret": "login",
+    }
+    objects = render({"code": {"source": "git", "git": git}, "command": ["/train"], **EVALUATED})
+    for pod in objects.tasks():
+        first = pod.spec["initContainers"][0]
+        assert first["name"] == "fetch-code"
+        assert pod.mount("code", "fetch-code") == {"name": "code", "mountPath": "/code"}
+        told = pod.env("fetch-code")
+        assert (told["REPOSITORY"], told["REVISION"]) == (git["repository"], "v1")
+        for variable, key in (("GIT_USERNAME", "username"), ("GIT_PASSWORD", "password")):
+            assert told[variable] == {"secretKeyRef": {"name": "login", "key": key}}
+            assert variable not in pod.env()
+        assert "v1" not in "".join(first["command"])
+        assert pod.containers.index(first) < pod.containers.index(pod.container())
+
+
+def test_a_public_repository_needs_no_secret(render):
+    git = {"repository": "https://git.example.org/t.git"}
+    told = render({"code": {"source": "git", "git": git}, "command": ["/t"]}).pod("ps")
+    assert told.env("fetch-code")["REVISION"] == "HEAD"
+    assert "GIT_PASSWORD" not in told.env("fetch-code")
+
+
+def test_the_test_of_a_program_of_ones_own_has_no_use_for_its_code(render):
+    pod = render(OWN).pod("test")
+    assert pod.volume("code") is None
+    assert "--min-accuracy" not in "".join(pod.container("check")["args"])
+
+
+# --- volumes --------------------------------------------------------------------------------------
+
+NFS = {"server": "nfs.example.org", "path": "/exports"}
+CSI = {"driver": "example.csi.k8s.io", "volumeAttributes": {"share": "team"}}
+HOST = {"path": "/data", "type": "Directory"}
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "logs", "models", "data"])
+@pytest.mark.parametrize(
+    ("given", "source"),
+    [
+        ({"nfs": NFS}, {"nfs": NFS}),
+        ({"csi": CSI}, {"csi": CSI}),
+        ({"hostPath": HOST}, {"hostPath": HOST}),
+        ({"existingClaim": "c"}, {"persistentVolumeClaim": {"claimName": "c"}}),
+    ],
+    ids=["nfs", "csi", "hostPath", "claim"],
+)
+def test_a_volume_may_be_many_things_and_then_no_claim_is_made(render, name, given, source):
+    objects = render({"volumes": {name: {"enabled": True, **given}}})
+    found = objects.pod("chief").volume(name)
+    if name == "data":
+        (content,) = found.values()
+        # A folder of the node has no word for it; the mount says so.
+        assert content.pop("readOnly", False) is ("hostPath" not in given)
+        assert objects.pod("chief").mount("data")["readOnly"] is True
+    assert found == source
+    assert name not in claims(objects)
+
+
+def test_whom_a_volume_belongs_to_can_be_said(render):
+    roles = {"checkpoints": ["ps", "chief"], "logs": ["worker"], "models": []}
+    objects = render({"volumes": {name: {"roles": of} for name, of in roles.items()}})
+    for name, of in roles.items():
+        having = {pod.role for pod in objects.tasks() if pod.mount(name)}
+        assert having == set(of)
+    # What nobody mounts is not made.
+    assert set(claims(objects)) == {"checkpoints", "logs"}
+    assert claims(objects)["logs"]["spec"]["accessModes"] == ["ReadWriteMany"]
+
+
+@pytest.mark.parametrize(
+    ("values", "mounting"),
+    [
+        ({}, {"chief"}),
+        (EVALUATED, {"chief", "evaluator"}),
+        (RING, {"worker"}),
+        ({**RING, **EVALUATED}, {"worker", "evaluator"}),
+        ({"strategy": "mirrored"}, {"chief"}),
+        ({"mode": "session"}, set()),
+    ],
+    ids=["chief", "evaluator", "ring", "ring with evaluator", "mirrored", "session"],
+)
+def test_checkpoints_belong_to_those_whose_result_counts(render, values, mounting):
+    objects = render(values)
+    assert {pod.role for pod in objects.tasks() if pod.mount("checkpoints")} == mounting
+    assert ("checkpoints" in claims(objects)) is bool(mounting)
+
+
+def test_a_single_worker_that_may_become_many_has_a_volume_for_many(render):
+    objects = render({**RING, "worker": {"replicas": 1}})
+    assert claims(objects)["models"]["spec"]["accessModes"] == ["ReadWriteMany"]
+
+
+@pytest.mark.parametrize("values", [{}, {"mode": "session"}], ids=["job", "session"])
+@pytest.mark.parametrize("role", ["worker", "ps"])
+def test_scaling_a_role_that_has_a_volume_asks_for_no_other_claim(render, values, role):
+    """What a claim was made for can never change."""
+    made = [
+        claims(
+            render({**values, role: {"replicas": number}, "volumes": {"logs": {"roles": [role]}}})
+        )["logs"]
+        for number in (1, 2)
+    ]
+    assert made[0] == made[1]
+
+
+# --- accelerators ---------------------------------------------------------------------------------
+
+
+def test_an_accelerator_may_have_any_name(render):
+    mig = "nvidia.com/mig-1g.5gb"
+    objects = render(
+        {"gpu": {"resource": mig}, "worker": {"gpu": {"count": 2}}, "chief": {"gpu": {"count": 0}}}
+    )
+    worker = objects.pod("worker")
+    for kind in ("limits", "requests"):
+        assert worker.container()["resources"][kind][mig] == 2
+        assert worker.container()["resources"][kind].keys() == {"cpu", "memory", mig}
+    assert worker.spec["tolerations"] == [
+        {"key": mig, "operator": "Exists", "effect": "NoSchedule"}
+    ]
+    assert "tolerations" not in objects.pod("chief").spec
+
+
+def test_a_type_is_demanded_beside_what_the_user_demands(render):
+    terms = [
+        {"matchExpressions": [{"key": "room", "operator": "In", "values": [room]}]} for room in "12"
+    ]
+    weak = [{"weight": 1, "preference": {"matchExpressions": []}}]
+    objects = render(
+        {
+            "affinity": {
+                "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}, PREFERRED: weak},
+                "podAntiAffinity": {PREFERRED: []},
+            },
+            "tolerations": [{"key": "dedicated", "operator": "Exists"}],
+            "gpu": {"types": ["A100", "H100"], "typeLabel": "kind"},
+            "worker": {"gpu": {"count": 1}},
+            "chief": {"gpu": {"count": 1, "types": ["L4"]}},
+        }
+    )
+    for role, types in (("worker", ["A100", "H100"]), ("chief", ["L4"])):
+        spec = objects.pod(role).spec
+        demand = {"key": "kind", "operator": "In", "values": types}
+        found = spec["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
+        assert found == [
+            {"matchExpressions": [*term["matchExpressions"], demand]} for term in terms
+        ]
+        assert spec["affinity"]["nodeAffinity"][PREFERRED] == weak
+        assert spec["affinity"]["podAntiAffinity"] == {PREFERRED: []}
+        assert [each["key"] for each in spec["tolerations"]] == ["dedicated", "nvidia.com/gpu"]
+    ps = objects.pod("ps").spec
+    assert ps["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"] == terms
+    assert [each["key"] for each in ps["tolerations"]] == ["dedicated"]
+
+
+def test_an_empty_list_of_types_takes_any_in_one_role(render):
+    objects = render({"gpu": {"types": ["A100"]}, "worker": {"gpu": {"count": 1, "types": []}}})
+    assert "affinity" not in objects.pod("worker").spec
+
+
+def test_a_role_with_gpus_has_their_runtime_and_shared_memory(render):
+    objects = render(
+        {
+            "gpu": {"runtimeClassName": "nvidia"},
+            "worker": {"gpu": {"count": 1}},
+            "sharedMemory": {"size": "8Gi"},
+        }
+    )
+    memory = {"emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}
+    for role, has in (("worker", True), ("chief", False), ("ps", False)):
+        pod = objects.pod(role)
+        assert pod.spec.get("runtimeClassName") == ("nvidia" if has else None)
+        assert pod.volume("shared-memory") == (memory if has else None)
+        assert pod.mount("shared-memory") == (
+            {"name": "shared-memory", "mountPath": "/dev/shm"} if has else None
+        )
+
+
+@pytest.mark.parametrize(("wanted", "number"), [(True, 3), (False, 0)])
+def test_shared_memory_is_for_all_or_none_when_it_is_said(render, wanted, number):
+    values = {"sharedMemory": {"enabled": wanted}, "worker": {"gpu": {"count": 1}}}
+    assert len([p for p in render(values).tasks() if p.volume("shared-memory")]) == number
+
+
+def test_helm_test_asks_for_no_gpu_and_no_type(render):
+    values = {"chief": {"gpu": {"count": 8}}, "gpu": {"types": ["A100"]}, "strategy": "mirrored"}
+    pod = render(values).pod("test")
+    assert "nvidia.com/gpu" not in pod.container("check")["resources"]["limits"]
+    assert "nodeAffinity" not in pod.spec.get("affinity", {})
+
+
+def test_a_tpu_slice_has_its_nodes_chips_and_hosts_in_order(render):
+    values = {
+        **OWN,
+        "strategy": "tpu",
+        "tpu": {"accelerator": "tpu-v5-lite-podslice", "topology": "4x8", "chips": 8},
+        "worker": {"replicas": 4, "nodeSelector": {"pool": "t"}},
+    }
+    objects = render(values)
+    (pod,) = objects.tasks()
+    assert pod.spec["nodeSelector"] == {
+        "cloud.google.com/gke-tpu-accelerator": "tpu-v5-lite-podslice",
+        "cloud.google.com/gke-tpu-topology": "4x8",
+        "pool": "t",
+    }
+    for kind in ("limits", "requests"):
+        assert pod.container()["resources"][kind]["google.com/tpu"] == 8
+    hosts = [f"{pod.address(index)}.cluster.local" for index in range(4)]
+    for index in range(4):
+        told = objects.variables(pod, index)
+        assert told["TPU_WORKER_ID"] == str(index)
+        assert told["TPU_WORKER_HOSTNAMES"].split(",") == hosts
+    assert objects.told()["hosts"] == ",".join(hosts)
+    assert "google.com/tpu" not in json.dumps(objects.pod("test").spec)
+
+
+@pytest.mark.parametrize(
+    ("topology", "chips", "hosts"), [("2x2", 4, 1), ("2x2", 1, 4), ("2x2x4", 4, 4), ("4x4", 8, 2)]
+)
+def test_a_slice_has_as_many_hosts_as_its_topology_says(render, refuse, topology, chips, hosts):
+    values: dict[str, Any] = {
+        **OWN,
+        "strategy": "tpu",
+        "tpu": {"accelerator": "a", "topology": topology, "chips": chips},
+        "worker": {"replicas": hosts},
+    }
+    assert render(values).pod("worker").replicas == hosts
+    values["worker"] = {"replicas": hosts + 1}
+    assert f"set worker.replicas to {hosts}" in refuse(values)
+
+
+# --- places ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["kubernetes.io/hostname", "topology.kubernetes.io/zone"])
+def test_spread_keeps_tasks_of_a_role_apart(render, key):
+    for pod in render({"topology": {"policy": "spread", "key": key}, **EVALUATED}).tasks():
+        (rule,) = pod.spec["topologySpreadConstraints"]
+        assert (rule["topologyKey"], rule["whenUnsatisfiable"]) == (key, "ScheduleAnyway")
+        mine = rule["labelSelector"]["matchLabels"]
+        assert mine["app.kubernetes.io/component"] == pod.role
+        assert mine.items() <= pod.labels.items()
+        assert "affinity" not in pod.spec
+
+
+def test_pack_brings_all_tasks_together_as_a_wish(render):
+    objects = render({"topology": {"policy": "pack", "key": "zone"}})
+    for pod in objects.tasks():
+        (wish,) = pod.spec["affinity"]["podAffinity"][PREFERRED]
+        assert wish["weight"] == 100
+        assert wish["podAffinityTerm"]["topologyKey"] == "zone"
+        together = wish["podAffinityTerm"]["labelSelector"]["matchLabels"]
+        assert all(together.items() <= each.labels.items() for each in objects.tasks())
+        assert "topologySpreadConstraints" not in pod.spec
+
+
+def test_what_a_user_says_of_places_goes_before(render):
+    spread = [{"maxSkew": 2, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule"}]
+    objects = render(
+        {"topology": {"policy": "spread"}, "worker": {"topologySpreadConstraints": spread}}
+    )
+    assert objects.pod("worker").spec["topologySpreadConstraints"] == spread
+    assert objects.pod("ps").spec["topologySpreadConstraints"] != spread
+    mine: Any = {"podAffinity": {PREFERRED: []}, "nodeAffinity": {PREFERRED: []}}
+    other: Any = {"nodeAffinity": {PREFERRED: []}}
+    objects = render(
+        {"topology": {"policy": "pack"}, "worker": {"affinity": mine}, "ps": {"affinity": other}}
+    )
+    assert objects.pod("worker").spec["affinity"] == mine
+    assert objects.pod("ps").spec["affinity"].keys() == {"podAffinity", "nodeAffinity"}
+
+
+def test_on_the_nodes_network_a_users_terms_stay_and_earlier_pods_are_not_looked_for(render):
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "noisy"}}}
+    values = {
+        "hostNetwork": True,
+        "worker": {"affinity": {"podAntiAffinity": {REQUIRED: [term]}}},
+        "chief": {"port": 3000},
+        "ps": {"port": 3001},
+    }
+    objects = render(values)
+    terms = objects.pod("worker").spec["affinity"]["podAntiAffinity"][REQUIRED]
+    assert terms[0] == term
+    assert len(terms) == 2
+    args = objects.pod("chief").container("await-peers")["args"]
+    assert not [each for each in args if each.startswith("--service=")]
+    usual = render().pod("chief").container("await-peers")["args"]
+    assert "--service=my-tf-cluster.default.svc.cluster.local" in usual
+
+
+# --- the marker -----------------------------------------------------------------------------------
+
+
+def test_the_deciding_program_leaves_a_marker_and_nobody_needs_a_right(render):
+    objects = render(
+        {
+            "waiter": {"method": "marker"},
+            "args": ["--epochs=1"],
+            "runPolicy": {"exitCodes": {"permanent": [9, 2]}},
+            "volumes": {"checkpoints": {"mountPath": "/ck/"}},
+        }
+    )
+    chief = objects.pod("chief")
+    assert chief.container()["command"] == [
+        "python3",
+        "-u",
+        "/opt/trainyard/bin/mark_end.py",
+        "--marker=/ck/.trainyard/$(JOB_NAME)",
+        "--permanent",
+        "2",
+        "9",
+        "--",
+        "python3",
+        "-u",
+        "/opt/trainyard/mnist/train.py",
+    ]
+    assert all(isinstance(each, str) for each in chief.container()["command"])
+    assert chief.container()["args"] == ["--epochs=1"]
+    job_name = "metadata.labels['batch.kubernetes.io/job-name']"
+    assert chief.env()["JOB_NAME"]["fieldRef"]["fieldPath"] == job_name
+    assert chief.mount("programs")["mountPath"] == "/opt/trainyard/bin"
+    assert not objects.of("Role") + objects.of("RoleBinding")
+    assert not [pod.role for pod in objects.pods() if pod.volume("api-access")]
+
+
+def test_whoever_waits_sees_the_marker_and_knows_when_to_give_up(render):
+    values = {"waiter": {"method": "marker"}, "runPolicy": {"startDeadlineSeconds": 1000}}
+    objects = render({**values, **EVALUATED})
+    for role in ("worker", "ps", "evaluator"):
+        pod = objects.pod(role)
+        args = pod.container("await-end")["args"]
+        assert "--marker-folder=/mnt/checkpoints/.trainyard" in args
+        assert "--silence-seconds=1600" in args
+        assert pod.mount("checkpoints", "await-end")["readOnly"] is True
+        assert bool(pod.mount("checkpoints")) is (role == "evaluator")
+    test = objects.pod("test")
+    assert "--marker-folder=/mnt/checkpoints/.trainyard" in test.container("check")["args"]
+    assert test.mount("checkpoints", "check")["readOnly"] is True
+
+
+def test_by_the_api_no_program_runs_below_a_wrapper(render):
+    for pod in render(OWN).tasks():
+        assert pod.container()["command"] == ["/train"]
+        assert "JOB_NAME" not in pod.env()
+
+
+# --- how it ends ----------------------------------------------------------------------------------
+
+
+def rules(objects: Any, role: str) -> Any:
+    return objects.job(role)["spec"]["podFailurePolicy"]["rules"]
+
+
+def test_exit_codes_with_a_meaning_come_in_order(render):
+    codes = {"permanent": [64, 2, 9, 10], "retryable": [143, 75, 137]}
+    fail, disrupted, again = rules(render({"runPolicy": {"exitCodes": codes}}), "chief")
+    assert (fail["action"], fail["onExitCodes"]["values"]) == ("FailJob", [2, 9, 10, 64])
+    assert disrupted["onPodConditions"] == [{"type": "DisruptionTarget", "status": "True"}]
+    assert (again["action"], again["onExitCodes"]["values"]) == ("Ignore", [75, 137, 143])
+    assert fail["onExitCodes"]["containerName"] == "tensorflow"
+
+
+def test_exit_codes_without_a_meaning_leave_one_rule(render):
+    nothing: Any = {"runPolicy": {"exitCodes": {"permanent": [], "retryable": []}}}
+    (only,) = rules(render(nothing), "chief")
+    assert only["action"] == "Ignore"
+    assert "onPodConditions" in only
+
+
+def test_the_users_exit_codes_speak_of_the_deciding_program_alone(render):
+    objects = render({"runPolicy": {"exitCodes": {"permanent": [9]}}, **EVALUATED})
+    for role in ("worker", "ps", "evaluator"):
+        fail, ignore = rules(objects, role)
+        assert fail["onExitCodes"] == {
+            "containerName": "await-end",
+            "operator": "In",
+            "values": [3],
+        }
+        assert "onPodConditions" in ignore
+
+
+@pytest.mark.parametrize(
+    ("values", "lead", "policy"),
+    [
+        ({}, "chief", None),
+        ({"success": {"role": "chief"}}, "chief", None),
+        ({**OLD, "success": {"role": "worker0"}}, "worker", "0"),
+        ({**OLD, "success": {"role": "allWorkers"}}, "worker", None),
+        (RING, "worker", None),
+        ({**RING, "success": {"role": "worker0"}}, "worker", "0"),
+        ({"strategy": "mirrored"}, "chief", None),
+    ],
+    ids=["default", "chief", "worker 0", "all workers", "ring", "ring's worker 0", "mirrored"],
+)
+def test_whose_end_is_the_end(render, values, lead, policy):
+    objects = render({**values, **({} if "sample" in values else EVALUATED)})
+    assert objects.lead() == lead
+    for found in objects.of("Job"):
+        rule = found["spec"].get("successPolicy")
+        mine = found["metadata"]["labels"]["app.kubernetes.io/component"] == lead
+        wanted = {"rules": [{"succeededIndexes": policy}]} if mine and policy else None
+        assert rule == wanted
+    waiting = {pod.role for pod in objects.tasks() if pod.has("await-end")}
+    assert waiting == objects.roles() - {lead}
+    peers = {pod.role for pod in objects.tasks() if pod.has("await-peers")}
+    assert peers == ({lead} if values.get("strategy") != "mirrored" else set())
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3])
+def test_a_chief_is_started_again_as_often_as_it_was_said(render, limit):
+    for values in ({}, {"strategy": "mirrored"}):
+        spec = render({**values, "runPolicy": {"backoffLimit": limit}}).job("chief")["spec"]
+        assert spec["backoffLimit"] == limit
+        assert "backoffLimitPerIndex" not in spec
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3])
+@pytest.mark.parametrize("workers", [1, 5])
+def test_each_of_several_deciding_tasks_is_started_again_as_often(render, workers, limit):
+    """One failure brings them all down, so a limit for all together would be used up at once."""
+    values = {"worker": {"replicas": workers}, "runPolicy": {"backoffLimit": limit}}
+    for plan in (RING, {**OLD, "success": {"role": "allWorkers"}}):
+        objects = render({**values, **plan})
+        spec = objects.job("worker")["spec"]
+        assert spec["completions"] == workers
+        assert spec["backoffLimitPerIndex"] == limit
+        assert spec["maxFailedIndexes"] == 0
+        assert "backoffLimit" not in spec
+
+
+def test_servers_put_up_with_any_number_of_lost_pods(render):
+    objects = render({**EVALUATED, "runPolicy": {"backoffLimit": 0}})
+    for role in ("worker", "ps", "evaluator"):
+        assert objects.job(role)["spec"]["backoffLimit"] == 1000
+
+
+@pytest.mark.parametrize(
+    ("policy", "after", "lead", "others"),
+    [("Running", "stop", None, None), ("All", "stop", 300, 0), ("None", "stay", None, None)],
+)
+def test_what_is_left_when_it_has_ended(render, policy, after, lead, others):
+    objects = render({"runPolicy": {"cleanPodPolicy": policy}, **EVALUATED})
+    for role in ("chief", "worker", "ps", "evaluator"):
+        ttl = objects.job(role)["spec"].get("ttlSecondsAfterFinished")
+        assert ttl == (lead if role == "chief" else others)
+        if role != "chief":
+            assert f"--after-end={after}" in objects.pod(role).container("await-end")["args"]
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds"),
+    [
+        ({}, {"chief": 30, "worker": 5, "ps": 5, "evaluator": 60}),
+        (RING, {"worker": 30, "evaluator": 60}),
+        ({"worker": {"terminationGracePeriodSeconds": 0}, **RING}, {"worker": 0, "evaluator": 60}),
+    ],
+    ids=["chief", "ring", "as it was said"],
+)
+def test_who_decides_has_time_for_a_last_checkpoint(render, values, seconds):
+    grace = {
+        pod.role: pod.spec["terminationGracePeriodSeconds"]
+        for pod in render({**values, **EVALUATED}).tasks()
+    }
+    assert grace == seconds
+
+
+def test_a_release_on_hold_is_the_same_run_later(render):
+    on_hold, going = (render({"runPolicy": {"suspend": held}}) for held in (True, False))
+    assert all(job["spec"].pop("suspend") is True for job in on_hold.of("Job"))
+    assert on_hold == going
+
+
+def test_the_deadline_for_peers_is_for_those_who_decide(render):
+    objects = render({**RING, "runPolicy": {"startDeadlineSeconds": 60}, **EVALUATED})
+    waiting = objects.pod("worker").container("await-peers")
+    assert "--deadline=60" in waiting["args"]
+    assert "--role=worker" in waiting["args"]
+    assert objects.variables(objects.pod("worker"), 1, "await-peers")["TASK_INDEX"] == "1"
+    assert not objects.pod("evaluator").has("await-peers")
+
+
+def test_a_session_has_servers_that_are_ready_when_they_answer(render):
+    objects = render({"mode": "session", "worker": {"replicas": 3}, "ps": {"replicas": 2}})
+    assert {pod.role: pod.replicas for pod in objects.tasks()} == {"worker": 3, "ps": 2}
+    for pod in objects.tasks():
+        assert [each["name"] for each in pod.containers] == ["tensorflow"]
+        assert pod.container()["readinessProbe"]["tcpSocket"] == {"port": "grpc"}
+        assert pod.owner["spec"]["podManagementPolicy"] == "Parallel"
+        assert "subdomain" not in pod.spec
+    assert set(objects.told()) == {"cluster"}
+
+
+# --- network --------------------------------------------------------------------------------------
+
+
+def policy(objects: Any) -> Any:
+    (found,) = objects.of("NetworkPolicy")
+    return found["spec"]
+
+
+CLIENT = {"podSelector": {"matchLabels": {"trainyard/client": "my"}}}
+RELEASE = {
+    "podSelector": {
+        "matchLabels": {
+            "app.kubernetes.io/name": "tf-cluster",
+            "app.kubernetes.io/instance": "my",
+        }
+    }
+}
+
+
+def test_only_the_release_and_its_clients_come_in(render):
+    spec = policy(render())
+    assert spec["podSelector"] == RELEASE["podSelector"]
+    assert spec["policyTypes"] == ["Ingress"]
+    own, clients = spec["ingress"]
+    assert own == {"from": [RELEASE]}
+    assert clients == {"from": [CLIENT], "ports": [{"port": 2222, "protocol": "TCP"}]}
+    assert "egress" not in spec
+
+
+def test_others_come_in_where_they_are_named(render):
+    jupyter = {"podSelector": {"matchLabels": {"app": "jupyter"}}}
+    metrics = {"ports": [{"port": 9090}], "from": [{"namespaceSelector": {}}]}
+    spec = policy(render({"networkPolicy": {"from": [jupyter], "ingress": [metrics]}}))
+    assert spec["ingress"][1]["from"] == [CLIENT, jupyter]
+    assert spec["ingress"][2] == metrics
+
+
+def test_ways_out_are_names_the_api_server_and_what_is_given(render):
+    data = {"to": [{"ipBlock": {"cidr": "10.1.0.0/16"}}], "ports": [{"port": 443}]}
+    egress = {"restricted": True, "apiServerPorts": [6443], "to": [data]}
+    spec = policy(render({"networkPolicy": {"egress": egress}}))
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    tasks, names, api, more = spec["egress"]
+    assert tasks == {"to": [RELEASE, CLIENT]}
+    assert {(each["port"], each["protocol"]) for each in names["ports"]} == {
+        (53, "UDP"),
+        (53, "TCP"),
+    }
+    assert api == {"ports": [{"port": 6443, "protocol": "TCP"}]}
+    assert more == data
+
+
+def test_no_policy_where_none_is_wanted(render):
+    assert not render({"networkPolicy": {"enabled": False}}).of("NetworkPolicy")
+
+
+def test_a_service_of_two_families(render):
+    values = {"ipFamilyPolicy": "RequireDualStack", "ipFamilies": ["IPv6", "IPv4"]}
+    (service,) = render({"service": values}).of("Service")
+    assert service["spec"]["ipFamilyPolicy"] == "RequireDualStack"
+    assert service["spec"]["ipFamilies"] == ["IPv6", "IPv4"]
+    (usual,) = render().of("Service")
+    assert not usual["spec"].keys() & {"ipFamilyPolicy", "ipFamilies"}
+
+
+def test_a_port_of_its_own_is_a_roles_everywhere(render):
+    objects = render({"service": {"port": 3000}, "ps": {"port": 3001}})
+    spec = objects.cluster()
+    assert {role: hosts[0].rpartition(":")[2] for role, hosts in spec.items()} == {
+        "chief": "3000",
+        "worker": "3000",
+        "ps": "3001",
+    }
+    for pod in objects.tasks():
+        assert spec[pod.role][0].endswith(f":{pod.container()['ports'][0]['containerPort']}")
+
+
+# --- messages -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["1.29.0", "1.30.9", "1.30.5-gke.100"])
+def test_a_success_policy_is_for_newer_clusters(refuse, render, version):
+    values = {**OLD, "success": {"role": "worker0"}}
+    assert "of Kubernetes 1.31 or later" in refuse(values, kube_version=version)
+    assert render(values, kube_version="1.31.0-eks-1").lead() == "worker"
+    everybody = {**OLD, "success": {"role": "allWorkers"}}
+    assert render(everybody, kube_version=version).lead() == "worker"
+
+
+def test_each_file_of_refused_values_is_of_one_kind():
+    files = sorted((CHART / "ci" / "refused").glob("*"))
+    said = [file.read_text().splitlines()[1] for file in files]
+    assert all(file.name.endswith("-values.yaml") for file in files)
+    assert len(said) == len(set(said)) > 35
