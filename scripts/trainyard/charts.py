@@ -80,12 +80,13 @@ def cases(chart: Chart, value_files: tuple[Path, ...] = ()) -> list[Case]:
                 raise TrainyardError(f"There is no values file {file}.")
         name = ", ".join(file.name for file in value_files)
         return [Case(chart.path, name, value_files=value_files, skip_missing=skip)]
-    files = {f.name.removesuffix("-values.yaml"): f for f in chart.path.glob("ci/*-values.yaml")}
+    files = [(f.name.removesuffix("-values.yaml"), f) for f in chart.path.glob("ci/*-values.yaml")]
     if chart.path.resolve().is_relative_to(paths.CHARTS):
-        files |= {f.parent.name: f for f in paths.ROOT.glob(f"values/*/{chart.name}.yaml")}
+        situations = paths.ROOT.glob(f"values/*/{chart.name}.yaml")
+        files += [(f"values/{f.parent.name}", f) for f in situations]
     named = [
         Case(chart.path, name, value_files=(file,), kube_since=_needs(file), skip_missing=skip)
-        for name, file in sorted(files.items())
+        for name, file in sorted(files)
     ]
     return [Case(chart.path, skip_missing=skip), *named]
 

@@ -43,7 +43,7 @@ Gives: YAML, a list of one volumeMount, or an empty list.
 {{/*
 common.code.fetch: the init container that clones a git repository. Credentials come from a Secret by way of variables and a
 helper of git's own, so that they are in no argument, no log and no file.
-Takes: code (git: repository, revision, credentialsSecret, image), global, resources, securityContext (the user's).
+Takes: code (git: repository, revision, credentialsSecret, image, resources), global, securityContext (the user's).
 Gives: YAML, a list of one container; an empty list for other sources.
 */}}
 {{- define "common.code.fetch" -}}
@@ -63,8 +63,13 @@ Gives: YAML, a list of one container; an empty list for other sources.
       # The folder may hold what an interrupted start has left.
       find /code -mindepth 1 -delete
       git init --quiet /code
-      git -C /code fetch --depth 1 -- "$REPOSITORY" "$REVISION"
-      git -C /code checkout --quiet FETCH_HEAD
+      if git -C /code fetch --depth 1 -- "$REPOSITORY" "$REVISION"; then
+        git -C /code checkout --quiet FETCH_HEAD
+      else
+        echo "the server gives no '$REVISION' by that name: fetching everything to look for it"
+        git -C /code fetch --tags -- "$REPOSITORY" '+refs/heads/*:refs/remotes/origin/*'
+        git -C /code checkout --quiet "$REVISION"
+      fi
       git -C /code log -1 --format='fetched %H'
   env:
     - name: REPOSITORY
@@ -95,7 +100,7 @@ Gives: YAML, a list of one container; an empty list for other sources.
           key: {{ $key }}
     {{- end }}
     {{- end }}
-  {{- with .resources }}
+  {{- with $git.resources }}
   resources: {{- toYaml . | nindent 4 }}
   {{- end }}
   securityContext: {{- include "common.security.container" (dict "user" .securityContext) | nindent 4 }}

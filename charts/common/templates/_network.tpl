@@ -1,5 +1,5 @@
 {{/*
-common.network.dns: an egress rule that lets pods ask for names.
+common.network.dns: an egress rule that lets pods ask for names. Policies see the port of the DNS pods, 5353 on OpenShift.
 Takes: nothing.
 Gives: YAML, a list of one rule.
 */}}
@@ -8,6 +8,10 @@ Gives: YAML, a list of one rule.
     - port: 53
       protocol: UDP
     - port: 53
+      protocol: TCP
+    - port: 5353
+      protocol: UDP
+    - port: 5353
       protocol: TCP
 {{- end -}}
 

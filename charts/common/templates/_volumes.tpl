@@ -93,6 +93,24 @@ Gives: JSON, a list of keys.
 {{- end -}}
 
 {{/*
+common.volumes.lost: would this upgrade remove a claim that the release has made, with what is in it? Helm removes what it does
+not find in the new manifest.
+Takes: context (the root context), fullname, name, volume, pods (how many mount it).
+Gives: a message, or nothing.
+*/}}
+{{- define "common.volumes.lost" -}}
+{{- $claim := printf "%s-%s" .fullname .name -}}
+{{- $made := lookup "v1" "PersistentVolumeClaim" .context.Release.Namespace $claim -}}
+{{- $annotations := dig "metadata" "annotations" dict $made -}}
+{{- $ours := eq (dig "meta.helm.sh/release-name" "" $annotations) .context.Release.Name -}}
+{{- $kept := eq (dig "helm.sh/resource-policy" "" $annotations) "keep" -}}
+{{- $stays := and (gt (int .pods) 0) (eq (include "common.volumes.kind" .volume) "claim") (not .volume.existingClaim) -}}
+{{- if and $ours (not $kept) (not $stays) -}}
+volumes.{{ .name }}: these values would make Helm remove the claim {{ $claim }} with what is in it. Keep it: first helm upgrade with volumes.{{ .name }}.keep=true and nothing else; or, when it may go, kubectl annotate -n {{ .context.Release.Namespace }} pvc/{{ $claim }} meta.helm.sh/release-name- and remove it yourself
+{{- end -}}
+{{- end -}}
+
+{{/*
 common.volumes.check: a volume is one thing, and what is given is used.
 Takes: name, volume.
 Gives: JSON, a list of messages.
@@ -128,13 +146,23 @@ Gives: JSON, a list of messages.
     {{- end -}}
   {{- end -}}
 {{- end -}}
-{{- if and (gt (int .pods) 1) (eq (include "common.volumes.kind" $volume) "claim") (not $volume.existingClaim) -}}
-  {{- $made := lookup "v1" "PersistentVolumeClaim" .context.Release.Namespace (include "common.volumes.claimName" .) -}}
+{{- if and (gt (int .pods) 0) (eq (include "common.volumes.kind" $volume) "claim") (not $volume.existingClaim) -}}
+  {{- $claim := include "common.volumes.claimName" . -}}
+  {{- $made := lookup "v1" "PersistentVolumeClaim" .context.Release.Namespace $claim -}}
   {{- $has := dig "spec" "accessModes" list $made -}}
-  {{- if and $volume.accessModes (not (has "ReadWriteMany" $volume.accessModes)) -}}
+  {{- $class := dig "spec" "storageClassName" "" $made -}}
+  {{- if and $made $volume.accessModes (ne (sortAlpha $volume.accessModes | join ", ") (sortAlpha $has | join ", ")) -}}
+    {{- $messages = append $messages (printf "%s.accessModes: the claim %s exists with %s, and that can never change; leave accessModes out, or name another claim with existingClaim" $path $claim (join ", " $has)) -}}
+  {{- end -}}
+  {{- if and $made $volume.storageClass (ne (trimPrefix "-" $volume.storageClass) $class) -}}
+    {{- $messages = append $messages (printf "%s.storageClass: the claim %s exists with %q, and that can never change; leave it out, or name another claim with existingClaim" $path $claim $class) -}}
+  {{- end -}}
+  {{- if le (int .pods) 1 -}}
+    {{- /* Any mode will do for one pod. */ -}}
+  {{- else if and $volume.accessModes (not (has "ReadWriteMany" $volume.accessModes)) -}}
     {{- $messages = append $messages (printf "%s.accessModes: %d pods mount the volume, and with %s only pods of one node can; leave accessModes out or set [ReadWriteMany], with a storageClass that has it, or name fewer roles in %s.roles" $path (int .pods) (join ", " $volume.accessModes) $path) -}}
   {{- else if and $made (not (has "ReadWriteMany" $has)) -}}
-    {{- $messages = append $messages (printf "%s: %d pods would mount the claim %s, which exists with %s, and that can never change; name another with existingClaim, or remove the claim after you have saved what is in it" $path (int .pods) (include "common.volumes.claimName" .) (join ", " $has)) -}}
+    {{- $messages = append $messages (printf "%s: %d pods would mount the claim %s, which exists with %s, and that can never change; name another with existingClaim, or remove the claim after you have saved what is in it" $path (int .pods) $claim (join ", " $has)) -}}
   {{- end -}}
 {{- end -}}
 {{- toJson $messages -}}

@@ -164,6 +164,7 @@ class MarkerWatch(Watch):
     def _begin(self) -> None:
         super()._begin()
         self.heard = time.monotonic()
+        self.markers.disregard(self.name)
         say(f"looking for the marker {self.markers.path(self.name)}")
 
     def _listen(self) -> End | None:
@@ -181,6 +182,11 @@ class MarkerWatch(Watch):
             self.heard = time.monotonic()
         if time.monotonic() - self.heard < self.silence:
             return None
+        how, words = self.markers.outcome(self.name, old_too=True)
+        if how:
+            # We came after the end, and took its marker for an earlier one's.
+            code = 0 if how == COMPLETE else EXIT_FAILED
+            return End(code, f"job {self.name} is {how} ({words}), and nobody answers", told=True)
         who = f"the deciding task {self.address}" if self.address else "the deciding task"
         return End(
             EXIT_FAILED,

@@ -29,6 +29,7 @@ from console import few, leave, say, stop_on_sigterm
 
 EXIT_ABSENT = 69
 REPORT_SECONDS = 10.0
+FOREVER_SECONDS = 1e9
 LEAST_LOOK_UP_SECONDS = 3.0
 """Even when the deadline is over, so that the last words can tell of an earlier run."""
 
@@ -56,7 +57,7 @@ class Wait:
         self.absent: dict[Task, str] = {}
         self.trouble = self.earlier = ""
         self.seconds = deadline
-        self.deadline = time.monotonic() + deadline
+        self.deadline = time.monotonic() + (deadline or FOREVER_SECONDS)
         self.reported = time.monotonic()
 
     def run(self) -> int:
@@ -222,7 +223,10 @@ def main(arguments: list[str] | None = None) -> int:
         "until those of an earlier run have ended",
     )
     parser.add_argument(
-        "--deadline", type=float, default=600.0, help="seconds for all to come (%(default)s)"
+        "--deadline",
+        type=float,
+        default=600.0,
+        help="seconds for all to come (%(default)s); 0: as long as it takes",
     )
     parser.add_argument(
         "--poll-seconds", type=float, default=1.0, help="time between two rounds (%(default)s)"

@@ -1,6 +1,7 @@
 """Look whether a training cluster is alive or has done its work: the program of `helm test`.
 
-running    every address of the cluster spec must answer on its port, in time
+running    every address of the cluster spec must answer on its port, in time (a cluster of one
+           task that opens no port, --no-ports, is taken at the Job's word)
 Complete   well; a command after "--" then judges the result, and its exit code is ours
 Failed     exit 1, with Kubernetes' words on it
 
@@ -36,14 +37,20 @@ class Check:
     """One look at a cluster, until it is well or the time is over."""
 
     def __init__(
-        self, spec: Path, timeout: float, source: Jobs | Markers | None, job_file: Path | None
+        self,
+        spec: Path,
+        timeout: float,
+        source: Jobs | Markers | None,
+        job_file: Path | None,
+        *,
+        ports: bool = True,
     ) -> None:
-        """Look at the cluster of `spec`.
+        """Look at the cluster of `spec`, whose tasks open ports or not.
 
         The Job named in `job_file` decides it, if any, and `source` knows how that ended.
         """
         self.spec, self.timeout = spec, timeout
-        self.source, self.job_file = source, job_file
+        self.source, self.job_file, self.ports = source, job_file, ports
         self.deadline = time.monotonic() + timeout
         self.pool = network.crew()
         self.name = ""
@@ -56,7 +63,7 @@ class Check:
                 if self._complete():
                     say(f"job {self.name} is Complete")
                     return judged(judge)
-                trouble = self._silence()
+                trouble = self._silence() if self.ports else ""
             except NotWellError as error:
                 say(str(error))
                 return 1
@@ -66,14 +73,19 @@ class Check:
                 subject = f"job {self.name}" if self.name else "the job"
                 trouble = f"{subject} cannot be read: {error}"
             if not trouble:
-                subject = f"job {self.name} is running, and all" if self.name else "all"
-                say(f"{subject} {len(self.answered)} addresses of the cluster answer")
+                say(self._good_news())
                 return 0
             left = self.deadline - time.monotonic()
             if left <= 0:
                 say(trouble)
                 return 1
             time.sleep(min(left, 1.0))
+
+    def _good_news(self) -> str:
+        if not self.ports:
+            return f"job {self.name} has not failed; its only task opens no port"
+        subject = f"job {self.name} is running, and all" if self.name else "all"
+        return f"{subject} {len(self.answered)} addresses of the cluster answer"
 
     def _complete(self) -> bool:
         """Return whether the work is done; raise a NotWellError if it failed."""
@@ -147,11 +159,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--timeout", type=float, default=120.0, help="seconds for all to answer (%(default)s)"
     )
+    parser.add_argument(
+        "--no-ports", action="store_true", help="the only task of the cluster opens no port"
+    )
     job_reader.add_flags(parser)
     given = parser.parse_args(given_all[:split])
     if given.marker_folder and not given.job_file:
         parser.error("--marker-folder needs --job-file, which names the marker")
-    check = Check(given.cluster_file, given.timeout, _source(given), given.job_file)
+    check = Check(
+        given.cluster_file,
+        given.timeout,
+        _source(given),
+        given.job_file,
+        ports=not given.no_ports,
+    )
     return check.run(given_all[split + 1 :])
 
 

@@ -88,7 +88,7 @@ def run(path: Path, permanent: Collection[int], command: list[str]) -> int:
     """Run the command, mark its end, and return the exit code."""
     try:
         # Better now than after hours of training.
-        marker.prove_writable(path)
+        marker.clear(path)
     except OSError as error:
         return _unmarked(path, error)
     try:

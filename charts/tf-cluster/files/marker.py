@@ -1,7 +1,8 @@
 """The marker: a file on a shared volume that says how the training ended.
 
-It stands in for the Job's own status where pods may not read that, and is named like the Job. One
-line of JSON: {"result": "Complete" or "Failed", "exit_code": 0}.
+It stands in for the Job's own status where pods may not read that. Each task of the deciding Job
+leaves its own, named like the Job with the task's index; the first task's decides. One line of
+JSON: {"result": "Complete" or "Failed", "exit_code": 0}.
 """
 
 from __future__ import annotations
@@ -34,19 +35,30 @@ class Markers:
     def __init__(self, folder: Path) -> None:
         """Look for the markers that mark_end.py leaves in `folder`."""
         self.folder = folder
+        self._old: tuple[Path, int, int] | None = None
 
     def path(self, name: str) -> Path:
         """Return where the marker of the Job called `name` is, or will be."""
-        return self.folder / name
+        return self.folder / f"{name}-0"
 
-    def outcome(self, name: str) -> tuple[str, str]:
+    def disregard(self, name: str) -> None:
+        """Take the marker that is there now for one of an earlier run.
+
+        The same values give the same name, and the volume may have outlived that run.
+        """
+        self._old = _identity(self.path(name))
+
+    def outcome(self, name: str, *, old_too: bool = False) -> tuple[str, str]:
         """Return how the Job ended (COMPLETE, FAILED or "", not yet) and who says so.
 
-        Raise an UnreadableError when nobody can tell now.
+        With `old_too` a marker that was disregarded counts. Raise an UnreadableError when nobody
+        can tell now.
         """
         path = self.path(name)
         mark = read(path)
-        return (mark.result, f"exit code {mark.exit_code}, says {path}") if mark else ("", "")
+        if not mark or (not old_too and self._old and _identity(path) == self._old):
+            return "", ""
+        return mark.result, f"exit code {mark.exit_code}, says {path}"
 
 
 def read(path: Path) -> Mark | None:
@@ -65,6 +77,15 @@ def read(path: Path) -> Mark | None:
     if mark.result not in (COMPLETE, FAILED):
         raise UnreadableError(f"the marker {path} holds no known result: {text[:200]!r}")
     return mark
+
+
+def _identity(path: Path) -> tuple[Path, int, int] | None:
+    """Return what tells one marker from the next of the same name; None while there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return path, found.st_ino, found.st_mtime_ns
 
 
 def _names(folder: Path) -> list[str]:
@@ -86,11 +107,15 @@ def write(path: Path, mark: Mark) -> None:
     _place(path, json.dumps(asdict(mark)) + "\n")
 
 
-def prove_writable(path: Path) -> None:
-    """Raise an OSError where no marker could be written, and leave nothing but its folder."""
+def clear(path: Path) -> None:
+    """Remove an earlier run's marker, and raise an OSError where none could be written.
+
+    Nothing but the folder is left.
+    """
     trial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.trial")
     _place(trial, "")
     trial.unlink()
+    path.unlink(missing_ok=True)
 
 
 def _place(path: Path, text: str) -> None:

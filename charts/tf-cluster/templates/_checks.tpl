@@ -24,7 +24,28 @@ Gives: JSON, a list of messages.
 {{- end -}}
 {{- $role := $values.success.role | default "" -}}
 {{- $workers := has $role (list "worker0" "allWorkers") -}}
+{{- $present := include "tf-cluster.roles" . | fromJsonArray -}}
+{{- range $absent := list "chief" "worker" "ps" -}}
+  {{- if and (not (has $absent $present)) (gt (include "tf-cluster.gpus" (dict "context" $ "role" $absent) | int) 0) -}}
+    {{- $messages = append $messages (printf "%s.gpu.count: there is no %s with mode %s and strategy %s; give GPUs to one of %s" $absent $absent $values.mode $values.strategy (join ", " $present)) -}}
+  {{- end -}}
+{{- end -}}
+{{- if and (ne $values.strategy "tpu") (or $values.tpu.accelerator $values.tpu.topology) -}}
+  {{- $messages = append $messages (printf "tpu: it would not be used, for strategy is %q; set strategy to tpu, or remove tpu.accelerator and tpu.topology" $values.strategy) -}}
+{{- end -}}
+{{- if and (eq ($values.service.ipFamilyPolicy | default "") "SingleStack") (gt (len ($values.service.ipFamilies | default list)) 1) -}}
+  {{- $messages = append $messages "service.ipFamilyPolicy: SingleStack takes one of service.ipFamilies; name one, or set PreferDualStack" -}}
+{{- end -}}
 {{- if eq $values.mode "session" -}}
+  {{- if $values.runPolicy.suspend -}}
+    {{- $messages = append $messages "runPolicy.suspend: a session cannot be suspended; remove it and uninstall the release, or set mode to job" -}}
+  {{- end -}}
+  {{- if eq $values.waiter.method "marker" -}}
+    {{- $messages = append $messages "waiter.method: nobody waits for an end in a session; remove it, or set mode to job" -}}
+  {{- end -}}
+  {{- if eq $values.run.onChange "refuse" -}}
+    {{- $messages = append $messages "run.onChange: a session has no runs, and its servers are replaced when they change; remove it, or set mode to job" -}}
+  {{- end -}}
   {{- if ne $values.strategy "parameterServer" -}}
     {{- $messages = append $messages (printf "mode: a session's client drives workers and parameter servers, and strategy %q has none; set strategy to parameterServer, or mode to job" $values.strategy) -}}
   {{- end -}}
@@ -46,6 +67,9 @@ Gives: JSON, a list of messages.
   {{- end -}}
   {{- if and (eq $role "worker0") (semverCompare "<1.31-0" .Capabilities.KubeVersion.Version) -}}
     {{- $messages = append $messages (printf "success.role: worker0 needs a Job's successPolicy, of Kubernetes 1.31 or later, and this cluster has %s; set allWorkers" .Capabilities.KubeVersion.Version) -}}
+  {{- end -}}
+  {{- if and $values.queue $values.runPolicy.suspend -}}
+    {{- $messages = append $messages "runPolicy.suspend: Kueue starts and stops the Jobs of a queue itself; hold its Workloads (spec.active: false), or remove queue" -}}
   {{- end -}}
   {{- if and (eq (include "tf-cluster.leadRole" .) "worker") (eq $values.run.onScale "keep") -}}
     {{- $messages = append $messages "run.onScale: keep is for a chief; workers that decide together all need the same list; set it to restart" -}}
@@ -84,6 +108,12 @@ Gives: JSON, a list of messages.
   {{- if not (has $lead (include "tf-cluster.mountedBy" (dict "context" . "name" "checkpoints") | fromJsonArray)) -}}
     {{- $messages = append $messages (printf "volumes.checkpoints.roles: with waiter.method marker the %s leaves its marker there; add %q" $lead $lead) -}}
   {{- end -}}
+  {{- if eq $values.strategy "mirrored" -}}
+    {{- $messages = append $messages "waiter.method: with marker the others listen whether the deciding task lives, and a mirrored one opens no port; set it to api" -}}
+  {{- end -}}
+  {{- if and (has "ps" (include "tf-cluster.roles" . | fromJsonArray)) (eq (include "tf-cluster.lead" .) "allWorkers") -}}
+    {{- $messages = append $messages "waiter.method: with marker one task decides, and success.role is allWorkers; set it to worker0, or the method to api" -}}
+  {{- end -}}
   {{- if and (ne $values.code.source "sample") (not (include "tf-cluster.role" (dict "context" . "role" $lead) | fromJson).command) -}}
     {{- $messages = append $messages (printf "waiter.method: marker starts the program by a wrapper, which must know it; set `command` or `%s.command`" $lead) -}}
   {{- end -}}
@@ -104,16 +134,25 @@ Gives: JSON, a list of messages.
   {{- $without := list -}}
   {{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
     {{- $settings := include "tf-cluster.role" (dict "context" $ "role" $role) | fromJson -}}
-    {{- if not (or $settings.command $settings.args) -}}
+    {{- if and (not $settings.command) (kindIs "invalid" $settings.args) -}}
       {{- $without = append $without $role -}}
     {{- end -}}
   {{- end -}}
   {{- with $without -}}
-    {{- $messages = append $messages (printf "code.source: %q needs to know what to run, and there is neither command nor args for %s; set `command` (for all roles) or `<role>.command`" $code.source (join ", " .)) -}}
+    {{- $messages = append $messages (printf "code.source: %q needs to know what to run, and there is neither command nor args for %s; set `command` (for all roles) or `<role>.command`, or args to [] where the image's entrypoint knows" $code.source (join ", " .)) -}}
   {{- end -}}
 {{- else -}}
   {{- if and (eq $sample.dataset "idx") (not $sample.dataDir) (not .Values.volumes.data.enabled) -}}
     {{- $messages = append $messages "sample.dataset: \"idx\" needs a folder of files; enable volumes.data with existingClaim, or set sample.dataDir to a folder of the image" -}}
+  {{- end -}}
+  {{- $lead := include "tf-cluster.leadRole" . -}}
+  {{- range $name := list "checkpoints" "logs" "models" -}}
+    {{- if and $lead (not (has $lead (include "tf-cluster.mountedBy" (dict "context" $ "name" $name) | fromJsonArray))) -}}
+      {{- $messages = append $messages (printf "volumes.%s.roles: the sample's %s writes there; add %q" $name $lead $lead) -}}
+    {{- end -}}
+  {{- end -}}
+  {{- if and (eq $sample.updates "sync") (or (ne .Values.strategy "parameterServer") (ne $sample.program "train")) -}}
+    {{- $messages = append $messages "sample.updates: sync is a way of strategy parameterServer with sample.program train, and would not be used; remove it" -}}
   {{- end -}}
   {{- if eq .Values.strategy "tpu" -}}
     {{- $messages = append $messages "code.source: the sample program knows no TPU; bring a program of your own, with code.source image, inline, configMap, claim or git" -}}
@@ -146,8 +185,8 @@ Gives: JSON, a list of messages.
   {{- $count := include "tf-cluster.gpus" (dict "context" $ "role" $role) | int64 -}}
   {{- range $place := list "" (printf "%s." $role) -}}
     {{- $resources := ternary $values.resources (index $values $role "resources") (eq $place "") | default dict -}}
-    {{- if and (gt $count 0) (hasKey ($resources.limits | default dict) $values.gpu.resource) -}}
-      {{- $messages = append $messages (printf "%sresources.limits: %s is also given by %s.gpu.count (%d); remove one of the two" $place $values.gpu.resource $role $count) -}}
+    {{- if and (gt $count 0) (or (hasKey ($resources.limits | default dict) $values.gpu.resource) (hasKey ($resources.requests | default dict) $values.gpu.resource)) -}}
+      {{- $messages = append $messages (printf "%sresources: %s is also given by %s.gpu.count (%d); remove one of the two" $place $values.gpu.resource $role $count) -}}
     {{- end -}}
   {{- end -}}
 {{- end -}}
@@ -326,6 +365,10 @@ Gives: JSON, a list of messages.
 */}}
 {{- define "tf-cluster.check.running" -}}
 {{- $messages := list -}}
+{{- range $name := list "checkpoints" "logs" "models" -}}
+  {{- $volume := include "tf-cluster.volume" (dict "context" $ "name" $name) | fromJson -}}
+  {{- $messages = append $messages (include "common.volumes.lost" (merge (dict "context" $) $volume)) -}}
+{{- end -}}
 {{- if eq .Values.mode "session" -}}
   {{- range $role := list "worker" "ps" -}}
     {{- $scope := dict "context" $ "role" $role -}}

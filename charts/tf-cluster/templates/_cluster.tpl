@@ -127,16 +127,27 @@ Gives: YAML, a list.
 
 {{/*
 tf-cluster.env: the variables of a training container, without the user's.
-Takes: context, role.
+Takes: context, role, settings (from tf-cluster.role).
 Gives: YAML, a list.
 */}}
 {{- define "tf-cluster.env" -}}
 {{ include "tf-cluster.homeEnv" . }}
-{{- range list (include "tf-cluster.clusterEnv" .) (include "common.gpu.env" (dict "count" (include "tf-cluster.gpus" .) "hide" .context.Values.gpu.hide "nccl" .context.Values.nccl)) }}
+{{- range list (include "tf-cluster.clusterEnv" .) (include "tf-cluster.gpuEnv" .) }}
 {{- if ne . "[]" }}
 {{ . }}
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/*
+tf-cluster.gpuEnv: what a role's container is told of GPUs. A role that has some by its resources alone is left alone.
+Takes: context, role, settings (from tf-cluster.role).
+Gives: YAML, a list.
+*/}}
+{{- define "tf-cluster.gpuEnv" -}}
+{{- $values := .context.Values -}}
+{{- $has := regexMatch (printf "\"(nvidia\\.com/|%s\")" $values.gpu.resource) (toJson (dig "limits" dict (.settings.resources | default dict))) -}}
+{{- include "common.gpu.env" (dict "count" (include "tf-cluster.gpus" .) "hide" (and $values.gpu.hide (not $has)) "nccl" $values.nccl) -}}
 {{- end -}}
 
 {{/*

@@ -3,15 +3,23 @@ What a release consists of: which roles there are, which of them decides, and wh
 */}}
 
 {{/*
-tf-cluster.leadRole: the role whose end is the end of the cluster.
+tf-cluster.lead: whose end is the end of the cluster.
 Takes: the root context.
-Gives: "chief" or "worker"; nothing in a session, which has no end of its own.
+Gives: "chief", "worker0" or "allWorkers"; nothing in a session, which has no end of its own.
+*/}}
+{{- define "tf-cluster.lead" -}}
+{{- if eq .Values.mode "job" -}}
+{{- .Values.success.role | default (ternary "chief" "allWorkers" (has .Values.strategy (list "parameterServer" "mirrored"))) -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+tf-cluster.leadRole: the role of those tasks.
+Takes: the root context.
+Gives: "chief" or "worker"; nothing in a session.
 */}}
 {{- define "tf-cluster.leadRole" -}}
-{{- if eq .Values.mode "job" -}}
-{{- $byStrategy := ternary "chief" "allWorkers" (has .Values.strategy (list "parameterServer" "mirrored")) -}}
-{{- ternary "chief" "worker" (eq (.Values.success.role | default $byStrategy) "chief") -}}
-{{- end -}}
+{{- get (dict "chief" "chief" "worker0" "worker" "allWorkers" "worker") (include "tf-cluster.lead" .) -}}
 {{- end -}}
 
 {{/*
@@ -20,7 +28,7 @@ Takes: context, role.
 Gives: "true" or nothing.
 */}}
 {{- define "tf-cluster.firstDecides" -}}
-{{- if and (eq (.context.Values.success.role | default "") "worker0") (eq .role "worker") -}}true{{- end -}}
+{{- if and (eq (include "tf-cluster.lead" .context) "worker0") (eq .role "worker") -}}true{{- end -}}
 {{- end -}}
 
 {{/*
@@ -114,13 +122,14 @@ starts a new run.
 {{- end -}}
 
 {{/*
-tf-cluster.runHash: what tells one run from another: all that is fixed in the roles of the cluster, and the number of parameter
-servers, for the variables are on them.
+tf-cluster.runHash: what tells one run from another: all that is fixed in the roles of the cluster, the number of parameter
+servers, for the variables are on them, and the queue, which Kueue lets nobody change while a Job runs.
 Takes: the root context.
 Gives: a hash.
 */}}
 {{- define "tf-cluster.runHash" -}}
-{{- $fixed := list .Values.run.id (int .Values.ps.replicas) .Values.code.inline -}}
+{{- $servers := ternary (int .Values.ps.replicas) 0 (has "ps" (include "tf-cluster.clusterRoles" . | fromJsonArray)) -}}
+{{- $fixed := list .Values.run.id $servers .Values.code.inline .Values.queue -}}
 {{- range $role := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
   {{- $fixed = append $fixed (include "tf-cluster.fixed" (dict "context" $ "role" $role)) -}}
 {{- end -}}
@@ -140,7 +149,8 @@ Gives: six characters.
 {{- $labels := include "common.labels.selector" (dict "context" $root "component" $lead) | fromYaml | merge (dict "trainyard/run" (trunc 6 .run)) -}}
 {{- $ended := include "common.jobs.named" (dict "namespace" $root.Release.Namespace "labels" $labels "ended" true) | fromJsonArray -}}
 {{- $list := printf "%s %d" .run (int $root.Values.worker.replicas) | sha256sum -}}
-{{- ternary $list .run (eq $root.Values.run.onScale "restart") | trunc 6 | prepend $ended | first | splitList "-" | last -}}
+{{- $follows := and (eq $root.Values.run.onScale "restart") (has "worker" (include "tf-cluster.clusterRoles" $root | fromJsonArray)) -}}
+{{- ternary $list .run $follows | trunc 6 | prepend $ended | first | splitList "-" | last -}}
 {{- end -}}
 
 {{/*

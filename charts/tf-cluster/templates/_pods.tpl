@@ -7,8 +7,8 @@ Gives: YAML lines of a container: command and args, or nothing.
 {{- define "tf-cluster.start" -}}
 {{- $program := include "tf-cluster.program" . | fromJson -}}
 {{- $command := $program.command -}}
-{{- if and (include "tf-cluster.byMarker" .context) (not (include "tf-cluster.waits" .)) -}}
-  {{- $wrapper := list "python3" "-u" "/opt/trainyard/bin/mark_end.py" (printf "--marker=%s/$(TRAINYARD_JOB)" (include "tf-cluster.markers" .context)) -}}
+{{- if include "tf-cluster.marks" . -}}
+  {{- $wrapper := list "python3" "-u" "/opt/trainyard/bin/mark_end.py" (printf "--marker=%s/$(TRAINYARD_JOB)-$(TASK_INDEX)" (include "tf-cluster.markers" .context)) -}}
   {{- $permanent := include "common.jobs.exitCodes" .context.Values.runPolicy.exitCodes.permanent | fromJsonArray | toStrings -}}
   {{- $command = concat $wrapper (list "--permanent") $permanent (list "--") ($command | default list) -}}
 {{- end -}}
@@ -29,7 +29,7 @@ restarts in place, and stops when the main container has ended.
 {{- define "tf-cluster.container" -}}
 {{- $values := .context.Values -}}
 {{- $settings := .settings -}}
-{{- $marks := and (include "tf-cluster.byMarker" .context) (not (include "tf-cluster.waits" .)) -}}
+{{- $marks := include "tf-cluster.marks" . -}}
 {{- $env := include "tf-cluster.env" . | fromYamlArray -}}
 {{- if $marks -}}
   {{- $job := dict "fieldRef" (dict "apiVersion" "v1" "fieldPath" "metadata.labels['batch.kubernetes.io/job-name']") -}}
@@ -101,7 +101,8 @@ Gives: YAML, a list.
 {{- end -}}
 
 {{/*
-tf-cluster.pod: the pod template of a role. Nothing in it depends on a number of replicas, on the run or on the chart's version.
+tf-cluster.pod: the pod template of a role. Nothing in it depends on a number of replicas or on the chart's version, nor on the
+run: the run's name is a hash of it, so nothing here may ask for tf-cluster.workloadName.
 Takes: context, role.
 Gives: YAML lines: metadata and spec.
 */}}
@@ -109,6 +110,10 @@ Gives: YAML lines: metadata and spec.
 {{- $root := .context -}}
 {{- $values := $root.Values -}}
 {{- $settings := include "tf-cluster.role" . | fromJson -}}
+{{- if $values.hostNetwork -}}
+  {{- $_ := set $settings "affinity" ($settings.affinity | default dict) -}}
+  {{- include "common.affinity.apart" (dict "affinity" $settings.affinity "labels" (include "common.labels.selector" (dict "context" $root "component" .role) | fromYaml)) -}}
+{{- end -}}
 {{- $scope := dict "context" $root "role" .role "settings" $settings -}}
 {{- $member := ne .role "evaluator" -}}
 {{- $labels := dict -}}
@@ -120,7 +125,7 @@ Gives: YAML lines: metadata and spec.
     {{- $_ := set $annotations "scheduling.k8s.io/group-name" . -}}
   {{- end -}}
 {{- end -}}
-{{- $fetch := include "common.code.fetch" (dict "code" $values.code "global" $values.global "resources" $values.waiter.resources "securityContext" $values.containerSecurityContext) | fromYamlArray -}}
+{{- $fetch := include "common.code.fetch" (dict "code" $values.code "global" $values.global "securityContext" $values.containerSecurityContext) | fromYamlArray -}}
 {{- $program := include "tf-cluster.container" $scope | fromYamlArray -}}
 {{- $init := concat $fetch (include "tf-cluster.awaitPeers" $scope | fromYamlArray) -}}
 {{- $main := $program -}}

@@ -47,6 +47,16 @@ global: {}
 {{- end -}}
 
 {{/*
+tf-cluster.blocks: what a whole block that is absent means, as in values.yaml. In a block that is there, null takes a key away.
+Takes: nothing.
+Gives: YAML, a map.
+*/}}
+{{- define "tf-cluster.blocks" -}}
+podSecurityContext: {runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, fsGroupChangePolicy: OnRootMismatch}
+waiter: {resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {cpu: 500m, memory: 128Mi}}}
+{{- end -}}
+
+{{/*
 tf-cluster.prepare: the first line of every template. After it, no value that a template reads can be a nil pointer, and
 .Values.run.suffixes holds what tf-cluster.suffixes gives: it costs a render of every pod, so it is made once.
 Takes: the root context.
@@ -54,6 +64,11 @@ Gives: nothing.
 */}}
 {{- define "tf-cluster.prepare" -}}
 {{- if not (hasKey (.Values.run | default dict) "suffixes") -}}
+  {{- range $block, $default := include "tf-cluster.blocks" . | fromYaml -}}
+    {{- if kindIs "invalid" (index $.Values $block) -}}
+      {{- $_ := set $.Values $block $default -}}
+    {{- end -}}
+  {{- end -}}
   {{- include "common.values.fill" (dict "values" .Values "defaults" (include "tf-cluster.defaults" . | fromYaml)) -}}
   {{- $_ := set .Values.run "suffixes" (include "tf-cluster.suffixes" . | fromJson) -}}
 {{- end -}}
@@ -122,10 +137,6 @@ Gives: JSON, as tf-cluster.ownSettings.
 {{- $ofRole := include "common.labels.selector" (dict "context" .context "component" .role) | fromYaml -}}
 {{- $ofAll := include "tf-cluster.memberSelector" .context | fromYaml -}}
 {{- include "common.affinity.topology" (dict "settings" $settings "topology" $values.topology "role" $ofRole "all" $ofAll) -}}
-{{- if $values.hostNetwork -}}
-  {{- $_ := set $settings "affinity" ($settings.affinity | default dict) -}}
-  {{- include "common.affinity.apart" (dict "affinity" $settings.affinity "labels" $ofRole) -}}
-{{- end -}}
 {{- toJson $settings -}}
 {{- end -}}
 

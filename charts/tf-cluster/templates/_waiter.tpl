@@ -12,6 +12,15 @@ Gives: "true" or nothing.
 {{- end -}}
 
 {{/*
+tf-cluster.marks: does the training container of a role leave the marker?
+Takes: context, role.
+Gives: "true" or nothing.
+*/}}
+{{- define "tf-cluster.marks" -}}
+{{- if and (include "tf-cluster.byMarker" .context) (not (include "tf-cluster.waits" .)) -}}true{{- end -}}
+{{- end -}}
+
+{{/*
 tf-cluster.markers: the folder of the files that tell the end.
 Takes: the root context.
 Gives: a path.
@@ -40,15 +49,13 @@ securityContext: {{- include "common.security.container" (dict "user" $values.co
 {{- end -}}
 
 {{/*
-tf-cluster.waitsForPeers: has a role an init container that waits for its peers? Only the program that decides needs one:
-servers are the peers, and a single task has none.
+tf-cluster.waitsForPeers: has a role an init container that waits for its peers, and for those of an earlier run to end? Only the
+program that decides needs one: servers are the peers.
 Takes: context, role.
 Gives: "true" or nothing.
 */}}
 {{- define "tf-cluster.waitsForPeers" -}}
-{{- $values := .context.Values -}}
-{{- $deadline := int64 $values.runPolicy.startDeadlineSeconds -}}
-{{- if and (gt $deadline 0) (ne $values.strategy "mirrored") (eq .role (include "tf-cluster.leadRole" .context)) -}}true{{- end -}}
+{{- if eq .role (include "tf-cluster.leadRole" .context) -}}true{{- end -}}
 {{- end -}}
 
 {{/*
@@ -101,7 +108,7 @@ Gives: YAML, a list of one container.
     {{- if include "tf-cluster.byMarker" .context }}
     - --marker-folder={{ include "tf-cluster.markers" .context }}
     {{- /* A program that starts again is silent until all its peers have come, and Kubernetes waits before it starts it. */}}
-    - --silence-seconds={{ add 600 (int64 $values.runPolicy.startDeadlineSeconds) }}
+    - --silence-seconds={{ $values.waiter.silenceSeconds | default (add 600 (int64 $values.runPolicy.startDeadlineSeconds)) | int64 }}
     {{- end }}
   {{- include "tf-cluster.helper" . | nindent 2 }}
   volumeMounts:
