@@ -43,10 +43,10 @@ def python() -> Path:
 
 def _install(folder: Path) -> None:
     run([sys.executable, "-m", "venv", "--without-pip", folder])
-    pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]
     quiet = ["--quiet", "--disable-pip-version-check", "--no-cache-dir"]
     pinned = ["--only-binary", ":all:", "--require-hashes", "--no-deps"]
-    files = [part for lock in LOCKS for part in ("-r", lock)]
+    files = [part for lock in LOCKS for part in ("-r", str(lock))]
     run([*pip, "install", *quiet, *pinned, *files])
 
 

@@ -1,5 +1,7 @@
 """GPUs as the scheduler sees them: stand-ins, a resource that a node is told to have."""
 
+from typing import Any
+
 import pytest
 
 from tests.live.releases import must_complete
@@ -10,7 +12,7 @@ pytestmark = pytest.mark.cluster
 # None of a vendor's own: a cluster that has real ones keeps them.
 RESOURCE = "example.com/gpu"
 LABEL = "example.com/gpu.product"
-GPUS = {
+GPUS: dict[str, Any] = {
     "gpu": {"resource": RESOURCE, "typeLabel": LABEL, "types": ["stand-in"]},
     "worker": {"gpu": {"count": 1}},
     "sample": {"epochs": 2},

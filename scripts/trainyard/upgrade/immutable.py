@@ -98,11 +98,17 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
 Source: the defaults.go files of kubernetes v1.36.3, pkg/apis."""
 
 
+TELLING_EMPTY = {"storageClassName"}
+"""Fields whose empty text means something: no StorageClass at all, where nothing is the default."""
+
+
 def is_effective(kind: str, change: Change) -> bool:
     """Say whether the API server sees a change as one."""
     if change.steps[-1] == ORDER:
         return True
     name = change.steps[-1]
+    if name in TELLING_EMPTY:
+        return bool(change.old != change.new)
     default = DEFAULTS.get(kind, {}).get(name, DEFAULTS[""].get(name, MISSING))
     old, new = (_plain(value, default) for value in (change.old, change.new))
     if "resources" in change.steps:
