@@ -30,16 +30,16 @@ Gives: YAML, a list of one volume.
 */}}
 {{- define "common.volumes.source" -}}
 {{- $kind := include "common.volumes.kind" .volume -}}
-{{- $source := dict -}}
+{{- $readOnly := ternary (dict "readOnly" true) dict (eq .readOnly true) -}}
+{{- $source := dict "emptyDir" dict -}}
 {{- if eq $kind "claim" -}}
-  {{- $_ := set $source "persistentVolumeClaim" (dict "claimName" (include "common.volumes.claimName" .)) -}}
-{{- else if eq $kind "emptyDir" -}}
-  {{- $_ := set $source "emptyDir" dict -}}
-{{- else -}}
-  {{- $_ := set $source $kind (deepCopy (index .volume $kind)) -}}
-{{- end -}}
-{{- if and .readOnly (has $kind (list "claim" "nfs" "csi")) -}}
-  {{- $_ := set (get $source (ternary "persistentVolumeClaim" $kind (eq $kind "claim"))) "readOnly" true -}}
+  {{- $source = dict "persistentVolumeClaim" (merge (dict "claimName" (include "common.volumes.claimName" .)) $readOnly) -}}
+{{- else if eq $kind "nfs" -}}
+  {{- $source = dict "nfs" (merge $readOnly .volume.nfs) -}}
+{{- else if eq $kind "csi" -}}
+  {{- $source = dict "csi" (merge $readOnly .volume.csi) -}}
+{{- else if eq $kind "hostPath" -}}
+  {{- $source = dict "hostPath" .volume.hostPath -}}
 {{- end -}}
 {{- toYaml (list (merge (dict "name" .name) $source)) -}}
 {{- end -}}

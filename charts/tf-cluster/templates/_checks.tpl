@@ -104,7 +104,7 @@ Gives: JSON, a list of messages.
   {{- if eq (include "common.volumes.kind" $values.volumes.checkpoints) "emptyDir" -}}
     {{- $messages = append $messages "waiter.method: the marker lies on volumes.checkpoints, which is off, so that the others would never see it; enable the volume, or set the method to api" -}}
   {{- end -}}
-  {{- $lead := include "tf-cluster.leadRole" . -}}
+  {{- $lead := ternary "chief" "worker" (eq (include "tf-cluster.lead" .) "chief") -}}
   {{- if not (has $lead (include "tf-cluster.mountedBy" (dict "context" . "name" "checkpoints") | fromJsonArray)) -}}
     {{- $messages = append $messages (printf "volumes.checkpoints.roles: with waiter.method marker the %s leaves its marker there; add %q" $lead $lead) -}}
   {{- end -}}
