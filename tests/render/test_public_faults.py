@@ -177,10 +177,13 @@ def test_B18_waiting_for_peers_has_an_end_and_all_that_a_container_needs(render)
     assert waiting["securityContext"]["readOnlyRootFilesystem"] is True
     assert waiting["securityContext"]["allowPrivilegeEscalation"] is False
     assert pod.spec["imagePullSecrets"] == [{"name": "login"}]
-    # A single task waits for nobody, and whoever wants no check has none.
-    assert not render({"strategy": "mirrored"}).pod("chief").has("await-peers")
-    unlimited = render({"runPolicy": {"startDeadlineSeconds": None}})
-    assert not unlimited.pod("chief").has("await-peers")
+    # Whoever decides waits, if only until nobody of an earlier run is left; 0 means no deadline.
+    for more, deadline in (
+        ({"strategy": "mirrored"}, 600),
+        ({"runPolicy": {"startDeadlineSeconds": None}}, 600),
+        ({"runPolicy": {"startDeadlineSeconds": 0}}, 0),
+    ):
+        assert f"--deadline={deadline}" in render(more).pod("chief").container("await-peers")["args"]
 
 
 def test_B19_a_thousand_workers_have_one_service(render):
@@ -554,8 +557,12 @@ def test_B58_zero_and_false_are_values(render):
     """What is 0, false or empty is taken for "not given" (stable/distributed-tensorflow)."""
     objects = render(
         {
-            "sample": {"learningRate": 0.5, "seed": 0, "checkpointEvery": 0, "minAccuracy": 0},
-            "runPolicy": {"backoffLimit": 0, "ttlSecondsAfterFinished": 0},
+            "sample": {"learningRate": 0.5, "seed": 0, "minAccuracy": 0},
+            "runPolicy": {
+                "backoffLimit": 0,
+                "ttlSecondsAfterFinished": 0,
+                "startDeadlineSeconds": 0,
+            },
             "chief": {"terminationGracePeriodSeconds": 0},
             "tolerations": [{"operator": "Exists"}],
             "worker": {"tolerations": []},
@@ -565,7 +572,8 @@ def test_B58_zero_and_false_are_values(render):
         }
     )
     chief = objects.pod("chief")
-    assert {"--seed=0", "--checkpoint-every=0"} <= set(chief.container()["args"])
+    assert "--seed=0" in chief.container()["args"]
+    assert "--deadline=0" in chief.container("await-peers")["args"]
     assert "--min-accuracy=0" in objects.pod("test").container("check")["args"]
     assert objects.job("chief")["spec"]["backoffLimit"] == 0
     assert objects.job("worker")["spec"]["ttlSecondsAfterFinished"] == 0

@@ -81,6 +81,19 @@ def test_a_repository_is_fetched_before_anything_else_and_its_secret_is_in_no_ar
         assert pod.containers.index(first) < pod.containers.index(pod.container())
 
 
+def test_what_a_clone_may_use_is_its_own_and_not_the_waiters(render):
+    git = {"repository": "https://git.example.org/t.git"}
+    usual = {"code": {"source": "git", "git": git}, "command": ["/train"]}
+    pod = render({**usual, "waiter": {"resources": {"limits": {"memory": "9Gi"}}}}).pod("chief")
+    limits = pod.container("fetch-code")["resources"]["limits"]
+    assert limits == {"cpu": "1", "memory": "512Mi"}
+    assert pod.container("await-peers")["resources"]["limits"]["memory"] == "9Gi"
+    more = {"resources": {"limits": {"memory": "8Gi", "cpu": None}}}
+    values: Any = {**usual, "code": {"source": "git", "git": {**git, **more}}}
+    limits = render(values).pod("chief").container("fetch-code")["resources"]["limits"]
+    assert limits == {"memory": "8Gi"}
+
+
 def test_a_public_repository_needs_no_secret(render):
     git = {"repository": "https://git.example.org/t.git"}
     told = render({"code": {"source": "git", "git": git}, "command": ["/t"]}).pod("ps")
@@ -126,13 +139,23 @@ def test_a_volume_may_be_many_things_and_then_no_claim_is_made(render, name, giv
 
 def test_whom_a_volume_belongs_to_can_be_said(render):
     roles = {"checkpoints": ["ps", "chief"], "logs": ["worker"], "models": []}
-    objects = render({"volumes": {name: {"roles": of} for name, of in roles.items()}})
+    objects = render({**OWN, "volumes": {name: {"roles": of} for name, of in roles.items()}})
     for name, of in roles.items():
         having = {pod.role for pod in objects.tasks() if pod.mount(name)}
         assert having == set(of)
-    # What nobody mounts is not made.
+    # What nobody mounts is not made, and servers may become many.
     assert set(claims(objects)) == {"checkpoints", "logs"}
-    assert claims(objects)["logs"]["spec"]["accessModes"] == ["ReadWriteMany"]
+    for name in ("checkpoints", "logs"):
+        assert claims(objects)[name]["spec"]["accessModes"] == ["ReadWriteMany"]
+
+
+def test_the_sample_is_refused_a_volume_that_its_deciding_task_has_not(render, refuse):
+    for name in ("checkpoints", "logs", "models"):
+        for values, lead in (({}, "chief"), (RING, "worker"), ({"strategy": "mirrored"}, "chief")):
+            message = refuse({**values, "volumes": {name: {"roles": ["evaluator"]}}})
+            assert f'volumes.{name}.roles: the sample\'s {lead} writes there; add "{lead}"' in message
+        assert render({**OWN, "volumes": {name: {"roles": ["evaluator"]}}})
+        assert render({"mode": "session", "volumes": {name: {"roles": ["ps"]}}})
 
 
 @pytest.mark.parametrize(
@@ -158,7 +181,7 @@ def test_a_single_worker_that_may_become_many_has_a_volume_for_many(render):
     assert claims(objects)["models"]["spec"]["accessModes"] == ["ReadWriteMany"]
 
 
-@pytest.mark.parametrize("values", [{}, {"mode": "session"}], ids=["job", "session"])
+@pytest.mark.parametrize("values", [OWN, {"mode": "session"}], ids=["job", "session"])
 @pytest.mark.parametrize("role", ["worker", "ps"])
 def test_scaling_a_role_that_has_a_volume_asks_for_no_other_claim(render, values, role):
     """What a claim was made for can never change."""
@@ -250,11 +273,120 @@ def test_shared_memory_is_for_all_or_none_when_it_is_said(render, wanted, number
     assert len([p for p in render(values).tasks() if p.volume("shared-memory")]) == number
 
 
-def test_helm_test_asks_for_no_gpu_and_no_type(render):
-    values = {"chief": {"gpu": {"count": 8}}, "gpu": {"types": ["A100"]}, "strategy": "mirrored"}
-    pod = render(values).pod("test")
-    assert "nvidia.com/gpu" not in pod.container("check")["resources"]["limits"]
-    assert "nodeAffinity" not in pod.spec.get("affinity", {})
+@pytest.mark.parametrize(
+    ("limit", "hidden"),
+    [("nvidia.com/gpu", False), ("nvidia.com/mig-1g.5gb", False), ("example.com/gpu", False)]
+    + [("example.com/fpga", True), ("memory", True)],
+)
+@pytest.mark.parametrize("place", ["for all", "of a role"])
+def test_gpus_are_hidden_where_the_resources_have_none(render, limit, hidden, place):
+    resources = {"resources": {"limits": {limit: 1}}}
+    values: Any = resources if place == "for all" else {"worker": resources}
+    objects = render({**values, "gpu": {"resource": "example.com/gpu"}})
+    for pod in objects.tasks():
+        here = place == "for all" or pod.role == "worker"
+        told = pod.env().get("NVIDIA_VISIBLE_DEVICES")
+        assert told == (None if here and not hidden else "void"), pod.role
+
+
+def test_gpus_that_are_given_by_number_or_not_to_be_hidden_are_not_hidden(render):
+    seen = render({"chief": {"gpu": {"count": 1}}})
+    assert "NVIDIA_VISIBLE_DEVICES" not in seen.pod("chief").env()
+    assert seen.pod("ps").env()["NVIDIA_VISIBLE_DEVICES"] == "void"
+    for pod in render({"gpu": {"hide": False}}).tasks():
+        assert "NVIDIA_VISIBLE_DEVICES" not in pod.env()
+
+
+# --- helm test ------------------------------------------------------------------------------------
+
+
+def test_helm_test_has_the_common_resources_and_its_own_and_no_gpu(render):
+    values = {
+        "strategy": "mirrored",
+        "chief": {"gpu": {"count": 8}, "resources": {"limits": {"memory": "900Gi", "cpu": 96}}},
+        "resources": {"limits": {"cpu": 3}},
+        "test": {"resources": {"limits": {"memory": "5Gi"}, "requests": {"cpu": "250m"}}},
+    }
+    check = render(values).pod("test").container("check")
+    assert check["resources"]["limits"] == {"cpu": 3, "memory": "5Gi"}
+    assert check["resources"]["requests"]["cpu"] == "250m"
+    told = {each["name"]: each["value"] for each in check["env"]}
+    assert told["NVIDIA_VISIBLE_DEVICES"] == "void"
+
+
+@pytest.mark.parametrize(
+    ("values", "role"),
+    [({}, "chief"), (RING, "worker"), ({"mode": "session"}, "worker")],
+    ids=["chief", "ring", "session"],
+)
+def test_helm_test_may_run_where_the_deciding_task_may(render, values, role):
+    taint = {"key": "dedicated", "operator": "Exists"}
+    nodes: Any = {"nodeAffinity": {PREFERRED: []}}
+    place = {"tolerations": [taint], "affinity": nodes, "nodeSelector": {"pool": role}}
+    objects = render({**values, role: place})
+    test = objects.pod("test").spec
+    for key in ("tolerations", "nodeSelector"):
+        assert test[key] == objects.pod(role).spec[key]
+    assert test["affinity"]["nodeAffinity"] == nodes["nodeAffinity"]
+    # Its volumes may be such as one node at a time can mount; without a judge it has none of them.
+    assert ("podAffinity" in test["affinity"]) is (values.get("mode") != "session")
+
+
+JUDGE = "/opt/trainyard/mnist/predict.py"
+
+
+@pytest.mark.parametrize(
+    ("values", "judged"),
+    [
+        ({}, True),
+        (RING, True),
+        ({"strategy": "mirrored"}, True),
+        ({"ps": {"args": ["--mine"]}, "worker": {"command": ["/mine"]}}, True),
+        ({"command": ["/mine"]}, False),
+        ({"args": ["--mine"]}, False),
+        ({"args": []}, False),
+        ({"chief": {"args": ["--mine"]}}, False),
+        ({**RING, "worker": {"command": ["/mine"]}}, False),
+        (OWN, False),
+        ({"mode": "session"}, False),
+        ({"volumes": {"models": {"enabled": False}}}, False),
+    ],
+    ids=lambda it: json.dumps(it)[:50],
+)
+def test_a_model_is_judged_where_the_sample_has_made_it_and_can_be_seen(render, values, judged):
+    waiter = {"waiter": {"image": {"repository": "library/python", "tag": "3.13"}}}
+    pod = render({**values, **waiter}).pod("test")
+    check = pod.container("check")
+    assert (JUDGE in check["args"]) is judged
+    assert bool(pod.mount("models", "check")) is bool(pod.mount("code", "check")) is judged
+    # To judge takes TensorFlow; to look takes Python alone.
+    assert ("library/python" in check["image"]) is not judged
+
+
+def test_a_task_without_a_port_is_not_dialled_by_helm_test(render):
+    for values, alone in (({"strategy": "mirrored"}, True), ({}, False), (RING, False)):
+        args = render(values).pod("test").container("check")["args"]
+        assert ("--no-ports" in args) is alone
+        assert not alone or args.index("--no-ports") < args.index("--")
+
+
+# --- TPUs -----------------------------------------------------------------------------------------
+
+
+def test_an_evaluator_is_no_host_of_a_slice(render):
+    values = {
+        **OWN,
+        **EVALUATED,
+        "strategy": "tpu",
+        "tpu": {"accelerator": "tpu-v5-lite-podslice", "topology": "4x4"},
+        "worker": {"replicas": 4},
+    }
+    objects = render(values)
+    told = {pod.role: {name for name in pod.env() if "TPU" in name} for pod in objects.tasks()}
+    assert told == {"worker": {"TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES"}, "evaluator": set()}
+    evaluator = json.dumps(objects.pod("evaluator").spec)
+    assert "google.com/tpu" not in evaluator
+    assert "gke-tpu" not in evaluator
 
 
 def test_a_tpu_slice_has_its_nodes_chips_and_hosts_in_order(render):
@@ -373,7 +505,7 @@ def test_the_deciding_program_leaves_a_marker_and_nobody_needs_a_right(render):
         "python3",
         "-u",
         "/opt/trainyard/bin/mark_end.py",
-        "--marker=/ck/.trainyard/$(JOB_NAME)",
+        "--marker=/ck/.trainyard/$(TRAINYARD_JOB)-$(TASK_INDEX)",
         "--permanent",
         "2",
         "9",
@@ -385,7 +517,7 @@ def test_the_deciding_program_leaves_a_marker_and_nobody_needs_a_right(render):
     assert all(isinstance(each, str) for each in chief.container()["command"])
     assert chief.container()["args"] == ["--epochs=1"]
     job_name = "metadata.labels['batch.kubernetes.io/job-name']"
-    assert chief.env()["JOB_NAME"]["fieldRef"]["fieldPath"] == job_name
+    assert chief.env()["TRAINYARD_JOB"]["fieldRef"]["fieldPath"] == job_name
     assert chief.mount("programs")["mountPath"] == "/opt/trainyard/bin"
     assert not objects.of("Role") + objects.of("RoleBinding")
     assert not [pod.role for pod in objects.pods() if pod.volume("api-access")]
@@ -406,10 +538,41 @@ def test_whoever_waits_sees_the_marker_and_knows_when_to_give_up(render):
     assert test.mount("checkpoints", "check")["readOnly"] is True
 
 
+@pytest.mark.parametrize(
+    ("values", "silence"),
+    [
+        ({}, 1200),
+        ({"runPolicy": {"startDeadlineSeconds": 0}}, 600),
+        ({"waiter": {"silenceSeconds": None}}, 1200),
+        ({"waiter": {"silenceSeconds": 7200}, "runPolicy": {"startDeadlineSeconds": 60}}, 7200),
+    ],
+    ids=["usual", "no deadline", "null", "as it was said"],
+)
+def test_how_long_a_silent_task_is_waited_for_can_be_said(render, values, silence):
+    waiter = {**values.get("waiter", {}), "method": "marker"}
+    args = render({**values, "waiter": waiter}).pod("ps").container("await-end")["args"]
+    assert f"--silence-seconds={silence}" in args
+    by_the_api = render(values).pod("ps").container("await-end")["args"]
+    assert not [each for each in by_the_api if each.startswith("--silence-seconds")]
+
+
+def test_the_first_of_several_workers_leaves_a_marker_and_so_do_all_of_a_ring(render):
+    for values in ({**OLD, "success": {"role": "worker0"}}, RING):
+        objects = render({**values, "waiter": {"method": "marker"}})
+        worker = objects.pod("worker")
+        # Names of Jobs are told by the kubelet, and indices tell the workers apart.
+        (marker,) = [
+            each for each in worker.container()["command"] if each.startswith("--marker=")
+        ]
+        assert marker.endswith("/$(TRAINYARD_JOB)-$(TASK_INDEX)")
+        names = [each["name"] for each in worker.container()["env"]]
+        assert {"TRAINYARD_JOB", "TASK_INDEX"} <= set(names)
+
+
 def test_by_the_api_no_program_runs_below_a_wrapper(render):
     for pod in render(OWN).tasks():
         assert pod.container()["command"] == ["/train"]
-        assert "JOB_NAME" not in pod.env()
+        assert "TRAINYARD_JOB" not in pod.env()
 
 
 # --- how it ends ----------------------------------------------------------------------------------
@@ -471,7 +634,7 @@ def test_whose_end_is_the_end(render, values, lead, policy):
     waiting = {pod.role for pod in objects.tasks() if pod.has("await-end")}
     assert waiting == objects.roles() - {lead}
     peers = {pod.role for pod in objects.tasks() if pod.has("await-peers")}
-    assert peers == ({lead} if values.get("strategy") != "mirrored" else set())
+    assert peers == {lead}
 
 
 @pytest.mark.parametrize("limit", [0, 1, 3])
@@ -602,12 +765,20 @@ def test_ways_out_are_names_the_api_server_and_what_is_given(render):
     assert spec["policyTypes"] == ["Ingress", "Egress"]
     tasks, names, api, more = spec["egress"]
     assert tasks == {"to": [RELEASE, CLIENT]}
+    # Behind the Service the DNS pods of OpenShift listen on 5353.
     assert {(each["port"], each["protocol"]) for each in names["ports"]} == {
-        (53, "UDP"),
-        (53, "TCP"),
+        (port, protocol) for port in (53, 5353) for protocol in ("UDP", "TCP")
     }
     assert api == {"ports": [{"port": 6443, "protocol": "TCP"}]}
     assert more == data
+
+
+def test_who_may_come_in_may_be_answered(render):
+    """A session's client is dialled by the servers, too."""
+    jupyter = {"podSelector": {"matchLabels": {"app": "jupyter"}}}
+    values = {"from": [jupyter], "egress": {"restricted": True}}
+    spec = policy(render({"networkPolicy": values}))
+    assert spec["egress"][0] == {"to": [RELEASE, CLIENT, jupyter]}
 
 
 def test_no_policy_where_none_is_wanted(render):
@@ -621,6 +792,23 @@ def test_a_service_of_two_families(render):
     assert service["spec"]["ipFamilies"] == ["IPv6", "IPv4"]
     (usual,) = render().of("Service")
     assert not usual["spec"].keys() & {"ipFamilyPolicy", "ipFamilies"}
+
+
+@pytest.mark.parametrize(
+    ("families", "said", "policy"),
+    [
+        (["IPv6", "IPv4"], None, "PreferDualStack"),
+        (["IPv4", "IPv6"], "RequireDualStack", "RequireDualStack"),
+        (["IPv6"], None, None),
+        (["IPv6"], "SingleStack", "SingleStack"),
+        ([], "PreferDualStack", "PreferDualStack"),
+    ],
+)
+def test_two_families_have_a_policy_for_two(render, families, said, policy):
+    values = {"ipFamilies": families, "ipFamilyPolicy": said}
+    (service,) = render({"service": values}).of("Service")
+    assert service["spec"].get("ipFamilies", []) == families
+    assert service["spec"].get("ipFamilyPolicy") == policy
 
 
 def test_a_port_of_its_own_is_a_roles_everywhere(render):

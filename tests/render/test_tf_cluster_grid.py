@@ -145,7 +145,7 @@ FEATURES: dict[str, Values] = {
         "code": {"source": "inline", "inline": {"a.py": "print()"}},
         "command": ["/train"],
     },
-    "on its own": {"run": {"onScale": "keep"}, "runPolicy": {"startDeadlineSeconds": None}},
+    "on its own": {"run": {"onScale": "keep"}, "runPolicy": {"startDeadlineSeconds": 0}},
     "in a queue, as a gang": {"queue": "team", "podGroup": "gang", "schedulerName": "volcano"},
     "a file only": {"tfConfig": False, "clusterDomain": ""},
     "other volumes": {
@@ -161,13 +161,24 @@ FEATURES: dict[str, Values] = {
 
 def fits(plan: Plan, feature: str) -> bool:
     """Say whether a feature is one that the plan can have."""
-    own = plan.program == "own"
+    session = plan.mode == "session"
+    many = "ps" in plan.dialled and plan.decides == "allWorkers"
     return not (
         (feature == "GPUs" and plan.strategy == "tpu")
         or (feature == "on its own" and plan.lead == "worker")
-        or (feature == "in a queue, as a gang" and plan.mode == "session")
-        or (feature == "no word to the API server" and own and not plan.values.get("command"))
+        or (feature == "in a queue, as a gang" and session)
+        # One marker speaks for one task, and the others have to hear whether that task lives.
+        or (feature == "no word to the API server" and (session or many))
+        or (feature == "no word to the API server" and plan.strategy == "mirrored")
     )
+
+
+def with_feature(plan: Plan, feature: str) -> Values:
+    """Give a plan's values with those of a feature; GPUs are for roles that there are."""
+    values = dict(laid_over(plan.values, FEATURES[feature]))
+    for role in {"chief", "worker"} - plan.dialled if feature == "GPUs" else ():
+        values[role] = plan.values.get(role, {})
+    return values
 
 
 def laid_over(base: Any, over: Any) -> Any:
@@ -210,9 +221,9 @@ def answers(render_all) -> dict[Plan, Rendered | RenderError]:
 def tried(render_all) -> list[tuple[str, Plan, Case, Rendered | RenderError]]:
     """What the chart says to every plan of BASES with every feature."""
     asked = [
-        (f"{plan.name}, {feature}", plan, case_of(laid_over(plan.values, values)))
+        (f"{plan.name}, {feature}", plan, case_of(with_feature(plan, feature)))
         for plan in BASES
-        for feature, values in FEATURES.items()
+        for feature in FEATURES
     ]
     results = render_all([case for _, _, case in asked])
     return [(*each, result) for each, result in zip(asked, results, strict=True)]
@@ -272,6 +283,21 @@ def test_each_plan_has_its_roles_and_no_others(grid):
         assert cell.objects.lead() == cell.plan.lead, cell.name
         kind = "StatefulSet" if cell.plan.mode == "session" else "Job"
         assert {each["kind"] for each in cell.objects.workloads()} == {kind}, cell.name
+
+
+def test_all_jobs_of_a_run_carry_its_name_and_no_pod_does(grid):
+    for cell in grid:
+        runs = {each["metadata"]["labels"].get("trainyard/run") for each in cell.objects.workloads()}
+        assert len(runs) == 1, cell.name
+        assert (runs == {None}) is (cell.plan.mode == "session"), cell.name
+        # The name is a hash of the pods.
+        assert not any("trainyard/run" in pod.labels for pod in cell.objects.pods()), cell.name
+
+
+def test_whoever_decides_waits_for_peers_first_and_nobody_else_does(grid):
+    for cell in grid:
+        peers = {pod.role for pod in cell.objects.tasks() if pod.has("await-peers")}
+        assert peers == ({cell.plan.lead} if cell.plan.lead else set()), cell.name
 
 
 # --- 1. self address ------------------------------------------------------------------------------
@@ -667,7 +693,8 @@ def test_everybody_can_see_the_end(grid):
         assert objects.of("Role") == [], cell.name
         source = lead.volume("checkpoints")
         assert lead.container()["command"][2] == "/opt/trainyard/bin/mark_end.py", cell.name
-        assert "--marker=/mnt/checkpoints/.trainyard/$(JOB_NAME)" in lead.container()["command"]
+        marker = "--marker=/mnt/checkpoints/.trainyard/$(TRAINYARD_JOB)-$(TASK_INDEX)"
+        assert marker in lead.container()["command"], cell.name
         for pod in waiting:
             assert pod.volume("checkpoints") == source, (cell.name, pod.role)
             assert pod.mount("checkpoints", "await-end"), (cell.name, pod.role)

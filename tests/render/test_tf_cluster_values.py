@@ -208,7 +208,7 @@ def test_null_for_what_may_not_be_absent_means_its_default(gap_fillers, renderin
 
 
 # Whole blocks of these would take away more than defaults: there, null has a meaning of its own.
-NULLABLE = {"image", "podSecurityContext", "resources", "waiter"}
+NULLABLE = {"image", "resources"}
 
 
 @pytest.mark.parametrize("block", [key for key in VALUES if key not in NULLABLE])
@@ -297,6 +297,8 @@ BAD_BY_SCHEMA = [
     ({"code": {"mountPath": "code"}}, "at '/code/mountPath'"),
     ({"code": {"inline": {"a/b.py": "x"}}}, "at '/code/inline'"),
     ({"code": {"inline": {"a.py": 1}}}, "at '/code/inline/a.py'"),
+    ({"code": {"inline": {"..": "x"}}}, "at '/code/inline': additional properties '..' not"),
+    ({"code": {"git": {"resources": {"limit": {}}}}}, "at '/code/git/resources'"),
     ({"code": {"claim": {"subPath": "/abs"}}}, "at '/code/claim/subPath'"),
     ({"code": {"git": {"repository": "train.git"}}}, "at '/code/git/repository'"),
     ({"code": {"git": {"revision": "--upload-pack=x"}}}, "at '/code/git/revision'"),
@@ -310,7 +312,9 @@ BAD_BY_SCHEMA = [
     ({"worker": {"gpu": {"count": "two"}}}, "at '/worker/gpu/count': got string, want integer"),
     ({"worker": {"gpu": {"count": ""}}}, "at '/worker/gpu/count': got string, want integer"),
     ({"gpu": {"resource": "gpu"}}, "at '/gpu/resource'"),
-    ({"nccl": {"debug": "INFO"}}, "at '/nccl'"),
+    ({"nccl": {"debug": "INFO"}}, "at '/nccl': additional properties 'debug' not allowed"),
+    ({"nccl": {"DEBUG": ["INFO"]}}, "at '/nccl/DEBUG': got array"),
+    ({"nccl": {"DEBUG": None, "debug": 1}}, "at '/nccl': additional properties 'debug'"),
     ({"tpu": {"chips": 3}}, "at '/tpu/chips': value must be one of"),
     ({"tpu": {"topology": "16"}}, "at '/tpu/topology'"),
     ({"topology": {"policy": "near"}}, "at '/topology/policy': value must be one of"),
@@ -318,7 +322,7 @@ BAD_BY_SCHEMA = [
     ({"runPolicy": {"exitCodes": {"permanent": [0]}}}, "at '/runPolicy/exitCodes/permanent/0'"),
     ({"runPolicy": {"exitCodes": {"retryable": [256]}}}, "at '/runPolicy/exitCodes/retryable/0'"),
     ({"runPolicy": {"cleanPodPolicy": "running"}}, "at '/runPolicy/cleanPodPolicy'"),
-    ({"runPolicy": {"startDeadlineSeconds": 0}}, "at '/runPolicy/startDeadlineSeconds'"),
+    ({"runPolicy": {"startDeadlineSeconds": -1}}, "at '/runPolicy/startDeadlineSeconds'"),
     ({"run": {"onChange": "ask"}}, "at '/run/onChange'"),
     ({"waiter": {"method": "file"}}, "at '/waiter/method': value must be one of"),
     ({"service": {"ipFamilies": ["IPv5"]}}, "at '/service/ipFamilies/0'"),
@@ -328,6 +332,9 @@ BAD_BY_SCHEMA = [
     ({"chief": {"port": 80}}, "at '/chief/port': minimum"),
     ({"queue": "My Queue"}, "at '/queue'"),
     ({"sample": {"dataset": "cifar"}}, "at '/sample/dataset'"),
+    ({"sample": {"checkpointEvery": 0}}, "at '/sample/checkpointEvery': minimum: got 0, want 1"),
+    ({"sample": {"logEvery": 0}}, "at '/sample/logEvery': minimum: got 0, want 1"),
+    ({"sample": {"learningRate": 0}}, "at '/sample/learningRate': exclusiveMinimum"),
     ({"sample": {"minAccuracy": 90}}, "at '/sample/minAccuracy': maximum: got 90, want 1"),
     ({"env": {"A": "b"}}, "at '/env': got object, want array"),
     ({"env": [{"value": "b"}]}, "at '/env/0': missing property 'name'"),
@@ -348,6 +355,7 @@ BAD_BY_SCHEMA = [
     ({"podLabels": {"a": "-c"}}, "at '/podLabels/a'"),
     ({"global": {"imagePullSecrets": [{"secret": "a"}]}}, "at '/global/imagePullSecrets/0'"),
     ({"waiter": {"pollSeconds": 0}}, "at '/waiter/pollSeconds'"),
+    ({"waiter": {"silenceSeconds": 0}}, "at '/waiter/silenceSeconds'"),
     ({"runPolicy": {"ttlSecondsAfterFinished": -1}}, "at '/runPolicy/ttlSecondsAfterFinished'"),
     ({"runPolicy": {"activeDeadlineSeconds": 0}}, "at '/runPolicy/activeDeadlineSeconds'"),
     ({"nameOverride": "A"}, "at '/nameOverride'"),
@@ -368,7 +376,177 @@ SLICE = {
     "worker": {"replicas": 4},
     "tpu": {"accelerator": "tpu-v5-lite-podslice", "topology": "4x4"},
 }
+CLOSED = {"networkPolicy": {"egress": {"restricted": True}}}
+GIT = {"source": "git", "git": {"repository": "https://git.example.org/t.git"}}
+MARKER = {"waiter": {"method": "marker"}}
+
+
+def mounted(path: str) -> Any:
+    return {
+        "extraVolumes": [{"name": "a", "emptyDir": {}}],
+        "extraVolumeMounts": [{"name": "a", "mountPath": path}],
+    }
+
+
 BAD_TOGETHER = [
+    (
+        {"nameOverride": "a", "fullnameOverride": "b"},
+        "nameOverride",
+        "labels alone",
+        "remove one of the two",
+    ),
+    *(
+        (
+            {**plan, role: {"gpu": {"count": 1}}},
+            f"{role}.gpu.count: there is no {role}",
+            f"mode {plan.get('mode', 'job')} and strategy {plan.get('strategy', 'parameterServer')}",
+            f"give GPUs to one of {others}",
+        )
+        for plan, role, others in (
+            ({"strategy": "mirrored"}, "worker", "chief"),
+            ({"strategy": "mirrored"}, "ps", "chief"),
+            (RING, "chief", "worker"),
+            (RING, "ps", "worker"),
+            ({"mode": "session"}, "chief", "worker, ps"),
+            (
+                {"success": {"role": "worker0"}, "sample": {"program": "train_v1"}},
+                "chief",
+                "worker, ps",
+            ),
+        )
+    ),
+    *(
+        ({**plan, "tpu": tpu}, "tpu", "would not be used", "set strategy to tpu")
+        for plan in ({}, RING, {"mode": "session"})
+        for tpu in ({"accelerator": "tpu-v5-lite-podslice"}, {"topology": "4x4"})
+    ),
+    *(
+        ({**plan, "sample": {"updates": "sync"}}, "sample.updates", "not be used", "remove it")
+        for plan in (RING, {"strategy": "mirrored"})
+    ),
+    (
+        {"sample": {"updates": "sync", "program": "train_v1"}},
+        "sample.updates",
+        "not be used",
+        "remove it",
+    ),
+    (
+        {"mode": "session", "runPolicy": {"suspend": True}},
+        "runPolicy.suspend",
+        "a session",
+        "uninstall the release",
+    ),
+    ({"mode": "session", **MARKER}, "waiter.method", "nobody waits", "set mode to job"),
+    (
+        {"mode": "session", "run": {"onChange": "refuse"}},
+        "run.onChange",
+        "no runs",
+        "set mode to job",
+    ),
+    (
+        {"queue": "q", "runPolicy": {"suspend": True}},
+        "runPolicy.suspend",
+        "Kueue starts and stops",
+        "remove queue",
+    ),
+    ({"strategy": "mirrored", **MARKER}, "waiter.method", "opens no port", "set it to api"),
+    *(
+        (
+            {**MARKER, "success": {"role": "allWorkers"}, **program},
+            "waiter.method",
+            "success.role is allWorkers",
+            "set it to worker0",
+        )
+        for program in (
+            {"sample": {"program": "train_v1"}},
+            {"code": OWN, "command": ["/t"]},
+        )
+    ),
+    (
+        {**MARKER, "code": OWN, "args": ["--t"]},
+        "waiter.method",
+        "must know it",
+        "`chief.command`",
+    ),
+    *(
+        (
+            {**MARKER, "code": OWN, "command": ["/t"], **plan, "volumes": {"checkpoints": volume}},
+            "volumes.checkpoints.roles",
+            f"the {lead} leaves its marker there",
+            f'add "{lead}"',
+        )
+        for plan, lead in (({}, "chief"), (RING, "worker"))
+        for volume in ({"roles": []}, {"roles": ["ps", "evaluator"]})
+    ),
+    *(
+        (
+            {**plan, "volumes": {name: {"roles": roles}}},
+            f"volumes.{name}.roles",
+            f"the sample's {lead} writes there",
+            f'add "{lead}"',
+        )
+        for name in ("checkpoints", "logs", "models")
+        for plan, lead, roles in (({}, "chief", ["worker"]), (RING, "worker", []))
+    ),
+    (
+        {"service": {"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv6", "IPv4"]}},
+        "service.ipFamilyPolicy",
+        "takes one",
+        "set PreferDualStack",
+    ),
+    (
+        {**CLOSED, "code": GIT, "command": ["/t"]},
+        "networkPolicy.egress.to",
+        "code.source is git",
+        "add a rule",
+    ),
+    (
+        {**CLOSED, "sample": {"dataset": "download"}},
+        "networkPolicy.egress.to",
+        "sample.dataset is download",
+        "use another dataset",
+    ),
+    *(
+        (
+            {**mounted(path), **values},
+            f'extraVolumeMounts: the path "{path.rstrip("/")}"',
+            f"is taken by {whose}",
+            "choose another",
+        )
+        for path, whose, values in (
+            ("/dev/shm", "sharedMemory", {"sharedMemory": {"enabled": True}}),
+            ("/dev/shm", "sharedMemory", {"ps": {"gpu": {"count": 1}}}),
+            ("/opt/trainyard/bin/", "the chart's own programs", {}),
+            ("/var/run/secrets/kubernetes.io/serviceaccount", "the service account", {}),
+            ("/etc/trainyard/cluster", "the cluster spec", {}),
+            ("/opt/trainyard/mnist", "the training program", {}),
+        )
+    ),
+    *(
+        (
+            {"code": {**GIT, "mountPath": path}, "command": ["/t"]},
+            "code.mountPath",
+            f'"{path}" is taken by {whose}',
+            "choose another",
+        )
+        for path, whose in (
+            ("/opt/trainyard/bin", "the chart's own programs"),
+            ("/var/run/secrets/kubernetes.io/serviceaccount", "the service account"),
+        )
+    ),
+    *(
+        (
+            {**place, "chief": {"gpu": {"count": 2}, **own}},
+            f"{path}resources: nvidia.com/gpu is also given",
+            "by chief.gpu.count (2)",
+            "remove one of the two",
+        )
+        for kind in ("limits", "requests")
+        for place, own, path in (
+            ({"resources": {kind: {"nvidia.com/gpu": 1}}}, {}, ""),
+            ({}, {"resources": {kind: {"nvidia.com/gpu": 1}}}, "chief."),
+        )
+    ),
     ({"code": OWN}, "code.source", "chief, worker, ps", "set `command`"),
     ({"code": OWN, "chief": {"command": ["/t"]}}, "code.source", "worker, ps", "<role>.command"),
     (
@@ -404,7 +582,13 @@ BAD_TOGETHER = [
     ({"evaluator": {"podLabels": {"job-name": "q"}}}, "evaluator.podLabels", "own", "remove it"),
     *(
         ({"env": [{"name": name}]}, f"env: {name}", "set by the chart", "remove it")
-        for name in ("TASK_INDEX", "TASK_TYPE", "CLUSTER", "TRAINYARD_CLUSTER_FILE")
+        for name in (
+            "TASK_INDEX",
+            "TASK_TYPE",
+            "CLUSTER",
+            "TRAINYARD_CLUSTER_FILE",
+            "TRAINYARD_JOB",
+        )
     ),
     ({"evaluator": {"env": [{"name": "TF_CONFIG"}]}}, "evaluator.env: TF_CONFIG", "set", "remove"),
     ({**RING, "success": {"role": "chief"}}, "success.role", "no chief of its own", "worker0"),
@@ -428,7 +612,7 @@ BAD_TOGETHER = [
             "ps": {"gpu": {"count": 1}},
             "resources": {"limits": {"amd.com/gpu": 1}},
         },
-        "resources.limits: amd.com/gpu",
+        "resources: amd.com/gpu is also given",
         "ps.gpu.count (1)",
         "remove one",
     ),
@@ -499,15 +683,6 @@ BAD_TOGETHER = [
         "another",
     ),
     (
-        {
-            "extraVolumes": [{"name": "a", "emptyDir": {}}],
-            "extraVolumeMounts": [{"name": "a", "mountPath": "/etc/trainyard/cluster/"}],
-        },
-        "extraVolumeMounts",
-        "taken by the cluster spec",
-        "choose another",
-    ),
-    (
         {"volumes": {"models": {"existingClaim": "m", "size": "5Gi"}}},
         "volumes.models.size",
         '"5Gi"',
@@ -546,25 +721,6 @@ BAD_TOGETHER = [
     ),
     (
         {
-            "extraVolumes": [{"name": "a", "emptyDir": {}}],
-            "extraVolumeMounts": [{"name": "a", "mountPath": "/dev/shm"}],
-            "sharedMemory": {"enabled": True},
-        },
-        "extraVolumeMounts",
-        '"/dev/shm" is taken',
-        "choose another",
-    ),
-    (
-        {
-            "extraVolumes": [{"name": "a", "emptyDir": {}}],
-            "extraVolumeMounts": [{"name": "a", "mountPath": "/opt/trainyard/bin"}],
-        },
-        "extraVolumeMounts",
-        '"/opt/trainyard/bin" is taken',
-        "choose another",
-    ),
-    (
-        {
             "code": {
                 "source": "configMap",
                 "configMap": {"name": "c"},
@@ -575,18 +731,6 @@ BAD_TOGETHER = [
         "code.mountPath",
         '"/etc/trainyard/cluster" is taken',
         "choose another",
-    ),
-    (
-        {"waiter": {"method": "marker"}, "env": [{"name": "JOB_NAME", "value": "mine"}]},
-        "env: JOB_NAME",
-        "set by the chart",
-        "remove it",
-    ),
-    (
-        {"waiter": {"method": "marker"}, "volumes": {"checkpoints": {"roles": ["ps"]}}},
-        "volumes.checkpoints.roles",
-        "chief",
-        "add it",
     ),
     ({"fullnameOverride": "a" * 43}, "fullnameOverride", "43 characters", "choose a shorter name"),
     ({"fullnameOverride": "My_Run"}, "fullnameOverride", '"My_Run"', "use lower-case"),
@@ -603,6 +747,65 @@ def test_what_does_not_go_together_is_refused_with_the_way_out(refuse, values, p
     assert path in line
     assert what in line
     assert remedy in line
+
+
+TAKEN = [
+    {"nameOverride": "a"},
+    {"fullnameOverride": "a"},
+    {"evaluator": {"gpu": {"count": 1}}},
+    {"code": OWN, "args": []},
+    {"code": OWN, "chief": {"args": []}, "worker": {"command": ["/t"]}, "ps": {"args": ["--t"]}},
+    {"env": [{"name": "JOB_NAME", "value": "mine"}]},
+    {**MARKER, **RING},
+    {**MARKER, "success": {"role": "worker0"}, "sample": {"program": "train_v1"}},
+    {"mode": "session", "run": {"onChange": "restart"}},
+    {"queue": "q", "runPolicy": {"suspend": False}},
+    {"service": {"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv6"]}},
+    {
+        "networkPolicy": {"egress": {"restricted": True, "to": [{"ports": [{"port": 443}]}]}},
+        "code": GIT,
+        "command": ["/t"],
+    },
+    {"networkPolicy": {"enabled": False, **CLOSED["networkPolicy"]}, "code": GIT, "args": []},
+    {**CLOSED, "sample": {"dataset": "digits"}},
+    mounted("/dev/shm"),
+    {**mounted("/dev/shm"), "sharedMemory": {"enabled": False}},
+    {"resources": {"limits": {"nvidia.com/gpu": 1}}},
+    {"gpu": {"resource": "amd.com/gpu"}, "resources": {"limits": {"nvidia.com/gpu": 1}}},
+    {"code": OWN, "args": [], "sample": {"updates": "sync"}, **RING},
+    {"sample": {"updates": "sync"}},
+    {"nccl": {"DEBUG": "INFO", "IB_DISABLE": 1, "P2P_DISABLE": True}},
+]
+
+
+@pytest.mark.parametrize("values", TAKEN, ids=lambda it: str(it)[:60])
+def test_what_is_next_to_a_mistake_is_none(render, values):
+    assert render(values).workloads()
+
+
+def test_arguments_that_are_said_to_be_none_leave_the_program_to_the_image(render):
+    for pod in render({"code": OWN, "args": []}).tasks():
+        assert not pod.container().keys() & {"command", "args"}
+
+
+@pytest.mark.parametrize("source", ["left out", "null", "null below"])
+def test_a_block_that_is_absent_means_its_defaults_also_below(render, source):
+    values: Any = {
+        "left out": {},
+        "null": {"podSecurityContext": None, "waiter": None},
+        "null below": {"waiter": {"silenceSeconds": None, "resources": {"limits": {}}}},
+    }[source]
+    pod = render(values).pod("ps")
+    assert pod.spec["securityContext"]["runAsUser"] == 1000
+    assert pod.spec["securityContext"]["fsGroup"] == 1000
+    assert pod.container("await-end")["resources"]["limits"] == {"cpu": "500m", "memory": "128Mi"}
+
+
+def test_null_for_a_key_of_the_security_context_takes_it_away(render):
+    values = {"podSecurityContext": {"runAsUser": None, "fsGroup": 7}}
+    for pod in render(values).pods():
+        assert "runAsUser" not in pod.spec["securityContext"]
+        assert pod.spec["securityContext"]["fsGroup"] == 7
 
 
 def test_all_mistakes_come_in_one_message(refuse):

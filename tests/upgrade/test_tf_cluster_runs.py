@@ -191,6 +191,7 @@ NOT_ALONE = {
     "volumes.data.csi",
     "volumes.data.hostPath",
     "volumes.data.nfs",
+    *(f"volumes.{name}.roles" for name in ("checkpoints", "logs", "models")),
 }
 """Values of which the chart refuses some, unless others are changed with them."""
 
@@ -305,7 +306,11 @@ def test_no_change_of_one_value_is_refused_by_the_api_server(of_a_job):
     # A claim keeps its class, and what it was made for, for ever. (In a cluster the chart looks the
     # modes up, and keeps them.)
     assert found.pop("PersistentVolumeClaim spec.storageClassName") == {
-        *(f'volumes.{name}.storageClass="fast"' for name in ("checkpoints", "logs", "models")),
+        *(
+            f'volumes.{name}.storageClass="{other}"'
+            for name in ("checkpoints", "logs", "models")
+            for other in ("fast", "-")
+        ),
         'global.storageClass="fast"',
     }
     shared = found.pop("PersistentVolumeClaim spec.accessModes")
@@ -337,13 +342,22 @@ def test_no_change_of_one_value_of_a_session_is_refused_by_the_api_server(of_a_s
 
 @pytest.mark.parametrize("base", [{}, {"mode": "session"}], ids=["job", "session"])
 def test_a_chosen_name_and_another_chart_name_are_no_trap(pool, base):
-    """The names stay as they were chosen, and nameOverride is part of every selector."""
+    """Beside a chosen name the other one would change selectors alone, which nobody may."""
+    values = {**base, "fullnameOverride": "nightly", "nameOverride": "training"}
+    with pytest.raises(RenderError, match="nameOverride: beside fullnameOverride"):
+        pool.render(Case(CHART, values_text=(json.dumps(values),)))
+
+
+@pytest.mark.parametrize("path", ["fullnameOverride", "nameOverride"])
+@pytest.mark.parametrize("base", [{}, {"mode": "session"}], ids=["job", "session"])
+def test_another_name_is_another_set_of_objects(pool, base, path):
     old, new = (
-        Case(CHART, values_text=(json.dumps({**base, "fullnameOverride": "nightly", **more}),))
-        for more in ({}, {"nameOverride": "training"})
+        Case(CHART, values_text=(json.dumps({**base, **more}),))
+        for more in ({}, {path: "training"})
     )
     report = between(replace(new, is_upgrade=True), pool.render(old), pool.render(new))
     assert [f.object for f in report.findings if f.rule == "upgrade-immutable"] == []
+    assert {each.kind for each in report.changes} == {"added", "removed"}
 
 
 def test_what_cannot_change_alone_is_refused_in_words(of_a_job, of_a_session):
@@ -370,8 +384,11 @@ def fixed(job: Object) -> str:
     return json.dumps({key: spec.get(key) for key in keys}, sort_keys=True)
 
 
-ON_PURPOSE = {"run.id", "ps.replicas", "code.inline"}
+ON_PURPOSE = {"run.id", "ps.replicas", "code.inline", "queue"}
 """Values that start a new run though no pod template says so."""
+
+OF_THE_LIST = {"worker.replicas", "run.onScale"}
+"""Values that start those again who know the list of workers."""
 
 
 def test_a_new_run_starts_when_something_fixed_has_changed_and_at_no_other_time(of_a_job):
@@ -386,9 +403,8 @@ def test_a_new_run_starts_when_something_fixed_has_changed_and_at_no_other_time(
         other = any(fixed(old[role]) != fixed(new[role]) for role in cluster)
         expected = other or step.path in ON_PURPOSE
         renamed = {role for role in cluster if old[role].name != new[role].name}
-        if step.path == "worker.replicas":
-            # The list alone: for the chief, or for all where the workers decide.
-            assert renamed in ({"chief"}, cluster), step.name
+        if step.path in OF_THE_LIST:
+            assert renamed == {"chief"}, step.name
             continue
         if renamed != (cluster if expected else set()):
             wrong.append((step.name, renamed, expected))
@@ -401,7 +417,6 @@ def test_a_new_run_starts_when_something_fixed_has_changed_and_at_no_other_time(
 WHILE_IT_RUNS = [
     "networkPolicy.enabled",
     "networkPolicy.from",
-    "queue",
     "rbac.create",
     "run.onChange",
     "runPolicy.activeDeadlineSeconds",
@@ -432,13 +447,89 @@ def test_removing_what_is_finished_is_no_new_run(of_a_job):
     }
 
 
-def test_how_a_change_of_scale_is_taken_is_no_change_by_itself(of_a_job):
-    """Whoever asks for "keep" wants the chief to run on, also in this upgrade."""
+def test_a_change_to_keep_starts_the_chief_once_more_and_nobody_else(of_a_job):
+    """Its name had the list in it, and then has not; whoever wants "keep" says so at the start."""
     (step,) = [s for s in of_a_job[0] if s.path == "run.onScale"]
-    assert step.report.changes == ()
+    assert step.report.findings == ()
+    roles = {(each.what, each.object.split("-")[3]) for each in step.report.pods}
+    assert roles == {("start", "chief"), ("end", "chief"), ("stay", "worker"), ("stay", "ps")}
 
 
-NEW_RUNS = ["run.id", "code.inline", "ps.replicas", "chief.args"]
+def names_of(pool: Pool, *several: Values) -> list[dict[str, str]]:
+    """Give the names of the Jobs by role, for each of several values."""
+    cases = [Case(CHART, values_text=(json.dumps(values),)) for values in several]
+    return [{role: job.name for role, job in jobs(pool.render(case)).items()} for case in cases]
+
+
+def test_a_chief_that_keeps_its_list_keeps_its_name_at_any_number_of_workers(pool):
+    keep = {"run": {"onScale": "keep"}}
+    two, five = names_of(pool, *({**keep, "worker": {"replicas": n}} for n in (2, 5)))
+    assert two == five
+
+
+RING = {"strategy": "multiWorkerMirrored"}
+ALONE = {"strategy": "mirrored"}
+
+
+@pytest.mark.parametrize(
+    ("plan", "more"),
+    [
+        (RING, {"ps": {"replicas": 5}}),
+        (ALONE, {"ps": {"replicas": 5}}),
+        (ALONE, {"worker": {"replicas": 5}}),
+        (ALONE, {"worker": {"replicas": 5}, "evaluator": {"replicas": 1}}),
+        ({}, {"success": {"role": "chief"}}),
+        (ALONE, {"success": {"role": "chief"}}),
+        (RING, {"success": {"role": "allWorkers"}}),
+        ({}, {"run": {"onScale": "restart", "id": "", "onChange": "refuse"}}),
+        ({}, {"podSecurityContext": None, "waiter": None}),
+    ],
+    ids=lambda it: json.dumps(it)[:60],
+)
+def test_what_changes_nothing_starts_no_new_run(pool, plan, more):
+    """A number of a role that there is not, and a default that is spelled out."""
+    usual, same = names_of(pool, plan, {**plan, **more})
+    assert {role: same[role] for role in usual} == usual
+
+
+@pytest.mark.parametrize("plan", [{}, ALONE], ids=["chief", "mirrored"])
+def test_the_first_worker_alone_or_all_of_them_is_another_run(pool, plan):
+    """Kubernetes lets nobody change a success policy."""
+    old = {"sample": {"program": "train_v1"}}
+    if plan:
+        old, first, everybody = RING, {**RING, "success": {"role": "worker0"}}, RING
+    else:
+        first, everybody = (
+            {**old, "success": {"role": role}} for role in ("worker0", "allWorkers")
+        )
+    one, other = names_of(pool, first, everybody)
+    assert not set(one.values()) & set(other.values())
+
+
+def test_the_jobs_of_a_run_have_its_name_and_workers_that_are_added_change_it_not(pool):
+    def run(values: Values) -> str:
+        found = jobs(pool.render(Case(CHART, values_text=(json.dumps(values),)))).values()
+        (name,) = {str(job.metadata["labels"]["trainyard/run"]) for job in found}
+        return name
+
+    for plan in ({}, RING):
+        evaluated = {**plan, "evaluator": {"replicas": 1}}
+        assert run(evaluated) == run(plan)
+        assert run({**evaluated, "worker": {"replicas": 5}}) == run(plan)
+        assert run({**evaluated, "queue": "team"}) != run(plan)
+        assert run({**evaluated, "run": {"id": "2"}}) != run(plan)
+
+
+@pytest.mark.parametrize("plan", [{}, RING], ids=["chief", "ring"])
+def test_an_evaluator_goes_on_when_workers_are_added(pool, plan):
+    evaluated = {**plan, "evaluator": {"replicas": 1}}
+    two, five = names_of(pool, *({**evaluated, "worker": {"replicas": n}} for n in (2, 5)))
+    assert two["evaluator"] == five["evaluator"]
+    moved = {role for role in two if two[role] != five[role]}
+    assert moved == ({"worker"} if plan else {"chief"})
+
+
+NEW_RUNS = ["run.id", "code.inline", "ps.replicas", "chief.args", "queue"]
 
 
 @pytest.mark.parametrize("path", NEW_RUNS)
@@ -449,7 +540,12 @@ def test_a_new_run_has_its_own_evaluator(pool, path):
         "code": {"source": "inline", "inline": {"train.py": "print(1)"}},
         "command": ["python3", "/opt/trainyard/code/train.py"],
     }
-    value = {"run.id": "2", "code.inline": {"train.py": "print(2)"}, "ps.replicas": 2}
+    value = {
+        "run.id": "2",
+        "code.inline": {"train.py": "print(2)"},
+        "ps.replicas": 2,
+        "queue": "team",
+    }
     changed = laid_over(base, setting(path, value.get(path, ["--other"])))
     old, new = (
         jobs(pool.render(Case(CHART, values_text=(json.dumps(values),))))

@@ -166,6 +166,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(given_all[:split])
     if given.marker_folder and not given.job_file:
         parser.error("--marker-folder needs --job-file, which names the marker")
+    if given.no_ports and not given.job_file:
+        parser.error("--no-ports needs --job-file, for nothing else tells of the cluster then")
     check = Check(
         given.cluster_file,
         given.timeout,

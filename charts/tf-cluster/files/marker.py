@@ -46,7 +46,7 @@ class Markers:
 
         The same values give the same name, and the volume may have outlived that run.
         """
-        self._old = _identity(self.path(name))
+        self._old = _identity_at(self.path(name))
 
     def outcome(self, name: str, *, old_too: bool = False) -> tuple[str, str]:
         """Return how the Job ended (COMPLETE, FAILED or "", not yet) and who says so.
@@ -55,18 +55,23 @@ class Markers:
         can tell now.
         """
         path = self.path(name)
-        mark = read(path)
-        if not mark or (not old_too and self._old and _identity(path) == self._old):
-            return "", ""
-        return mark.result, f"exit code {mark.exit_code}, says {path}"
+        mark = read(path, None if old_too else self._old)
+        return (mark.result, f"exit code {mark.exit_code}, says {path}") if mark else ("", "")
 
 
-def read(path: Path) -> Mark | None:
-    """Return the marker, or None while there is none; raise an UnreadableError that says why."""
+def read(path: Path, old: tuple[Path, int, int] | None = None) -> Mark | None:
+    """Return the marker, or None while there is none but `old`.
+
+    Raise an UnreadableError that says why it cannot be read.
+    """
     try:
         if path.name not in _names(path.parent):
             return None
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            # Of the open file: that of the path may be cleared or replaced at any moment.
+            if _identity(path, file.fileno()) == old:
+                return None
+            text = file.read()
     except (OSError, ValueError) as error:
         raise UnreadableError(f"the marker {path} cannot be read: {error}") from error
     try:
@@ -79,12 +84,20 @@ def read(path: Path) -> Mark | None:
     return mark
 
 
-def _identity(path: Path) -> tuple[Path, int, int] | None:
-    """Return what tells one marker from the next of the same name; None while there is none."""
+def _identity_at(path: Path) -> tuple[Path, int, int] | None:
+    """Return the identity of the marker that is there now, if any."""
     try:
-        found = path.stat()
+        if path.name not in _names(path.parent):
+            return None
+        with path.open("rb") as file:
+            return _identity(path, file.fileno())
     except OSError:
         return None
+
+
+def _identity(path: Path, descriptor: int) -> tuple[Path, int, int]:
+    """Return what tells one marker from the next of the same name."""
+    found = os.fstat(descriptor)
     return path, found.st_ino, found.st_mtime_ns
 
 

@@ -104,16 +104,16 @@ class Markers:
         self.folder = folder
         self.flag = f"--marker-folder={folder}"
 
-    def path(self, name: str = "my-chief") -> Path:
-        """Return where the marker of a Job is."""
-        return self.folder / name
+    def path(self, name: str = "my-chief", index: int = 0) -> Path:
+        """Return where the marker of a Job's task is."""
+        return self.folder / f"{name}-{index}"
 
-    def write(self, result: str, code: int, name: str = "my-chief") -> None:
+    def write(self, result: str, code: int, name: str = "my-chief", index: int = 0) -> None:
         """Leave a marker, in one step as mark_end.py does."""
         self.folder.mkdir(parents=True, exist_ok=True)
         draft = self.folder / ".draft"
         draft.write_text(json.dumps({"result": result, "exit_code": code}))
-        draft.replace(self.path(name))
+        draft.replace(self.path(name, index))
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The waiter ends when the deciding Job has ended, with its result, and for nothing less."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 
 FILES = Path(__file__).resolve().parents[3] / "charts" / "tf-cluster" / "files"
 FAST = ("--poll-seconds", "0.02")
+RESULTS = [("Complete", 0, 0), ("Failed", 2, 3)]
+"""How the training ended, with which exit code, and the waiter's own."""
 
 
 @pytest.fixture
@@ -338,6 +341,13 @@ def look(launch, markers, job_file, tasks):
     return run
 
 
+def hear(tasks, address, rounds=3):
+    """Wait until a waiter has looked for the marker, and then at the deciding task, so often."""
+    tasks.sockets[address].settimeout(20)
+    for _ in range(rounds):
+        tasks.sockets[address].accept()[0].close()
+
+
 @pytest.mark.parametrize(("result", "ended"), [("Complete", 0), ("Failed", 2)])
 def test_the_marker_ends_it(look, tasks, markers, result, ended):
     tasks.write({"chief": [tasks.listening()]})
@@ -351,10 +361,90 @@ def test_the_marker_ends_it(look, tasks, markers, result, ended):
     assert words in program.words
 
 
-def test_a_marker_of_another_job_is_none(look, tasks, markers):
+@pytest.mark.parametrize("other", [("my-chief-0", 0), ("my-chief-2", 0), ("my-chief", 1)])
+def test_a_marker_of_another_job_or_task_is_none(look, tasks, markers, other):
     tasks.write({"chief": [tasks.silent()]})
-    markers.write("Complete", 0, "my-chief-0")
+    markers.write("Complete", 0, *other)
     assert look("--silence-seconds", "0.3").end() == 3
+
+
+@pytest.mark.parametrize("old", [("Complete", 0), ("Failed", 2)])
+@pytest.mark.parametrize("new", RESULTS)
+def test_a_marker_of_an_earlier_run_is_not_believed(look, tasks, markers, old, new):
+    result, ended, code = new
+    markers.write(*old)
+    address = tasks.listening()
+    tasks.write({"chief": [address]})
+    program = look()
+    hear(tasks, address)
+    assert program.runs()
+    markers.write(result, ended)
+    assert program.end() == code
+    assert f"job my-chief is {result} (exit code {ended}, says" in program.words
+
+
+def test_half_a_marker_of_an_earlier_run_troubles_nobody(look, tasks, markers):
+    markers.folder.mkdir(parents=True)
+    markers.path().write_text("half")
+    address = tasks.listening()
+    tasks.write({"chief": [address]})
+    program = look()
+    hear(tasks, address)
+    assert program.runs()
+    markers.write("Complete", 0)
+    assert program.end() == 0
+    assert "cannot read" not in program.words
+
+
+def test_the_end_of_a_run_is_told_from_that_of_an_earlier_one(
+    launch, look, tasks, markers, tmp_path
+):
+    markers.write("Failed", 2)
+    address = tasks.listening()
+    tasks.write({"chief": [address]})
+    waiter = look()
+    hear(tasks, address)
+    over = tmp_path / "over"
+    os.mkfifo(over)
+    training = ("-c", f"print('begun', flush=True); open({str(over)!r}).read()")
+    marker = f"--marker={markers.path()}"
+    deciding = launch("mark_end.py", marker, "--", sys.executable, *training)
+    deciding.says("begun")
+    hear(tasks, address)
+    assert waiter.runs()
+    over.write_text("over")
+    assert deciding.end() == 0
+    assert waiter.end() == 0
+    assert "job my-chief is Complete" in waiter.words
+
+
+@pytest.mark.parametrize("end", RESULTS)
+def test_who_comes_after_the_end_believes_the_marker_when_nobody_answers(look, tasks, markers, end):
+    result, ended, code = end
+    markers.write(result, ended)
+    tasks.write({"chief": [tasks.silent()]})
+    program = look("--silence-seconds", "0.3")
+    assert program.end() == code
+    words = f"job my-chief is {result} (exit code {ended}, says {markers.path()})"
+    assert f"{words}, and nobody answers" in program.words
+
+
+def test_an_old_marker_that_is_cleared_while_it_is_read_is_not_believed(
+    module, monkeypatch, markers
+):
+    markers.write("Failed", 2)
+    folder = module("marker").Markers(markers.folder)
+    folder.disregard("my-chief")
+    real = Path.open
+
+    def clear_too(path, *given, **named):
+        file = real(path, *given, **named)
+        path.unlink()
+        return file
+
+    monkeypatch.setattr(Path, "open", clear_too)
+    assert folder.outcome("my-chief") == ("", "")
+    assert not markers.path().exists()
 
 
 @pytest.mark.parametrize("result", ["Complete", "Failed"])
@@ -379,8 +469,9 @@ def test_the_marker_of_a_new_name_is_found(look, tasks, markers, job_file, resul
 def test_half_a_marker_is_read_again(look, tasks, markers, half):
     tasks.write({"worker": [tasks.listening()]})
     markers.folder.mkdir(parents=True)
-    markers.path().write_text(half)
     program = look()
+    program.says("looking for the marker")
+    markers.path().write_text(half)
     program.says("cannot read job my-chief, trying again: the marker")
     assert program.runs()
     markers.write("Complete", 0)
@@ -412,6 +503,8 @@ def test_the_folders_are_listed_for_a_client_that_remembers_absence(module, monk
     markers.write("Failed", 2)
     assert program.read(markers.path()) == program.Mark("Failed", 2)
     assert listed[3:] == [folder]
+    program.Markers(folder).disregard("my-chief")
+    assert listed[4:] == [folder]
 
 
 @pytest.mark.parametrize("role", ["chief", "worker"])
@@ -428,7 +521,10 @@ def test_half_a_marker_does_not_keep_a_silent_task_waited_for(look, tasks, marke
     tasks.write({"chief": [tasks.silent()]})
     markers.folder.mkdir(parents=True)
     markers.path().write_text("half")
-    assert look("--silence-seconds", "0.3").end() == 3
+    program = look("--silence-seconds", "0.3")
+    assert program.end() == 3
+    assert "has accepted no connection for 0.3 s" in program.words
+    assert "Traceback" not in program.words
 
 
 def test_a_deciding_task_that_answers_is_waited_for(look, tasks):
@@ -474,6 +570,39 @@ def test_a_new_name_has_its_own_time(watch, tasks, job_file):
     assert watch.ask().code == 3
 
 
+def test_an_old_marker_is_believed_when_the_silence_is_over_and_not_before(watch, tasks, markers):
+    markers.write("Complete", 0)
+    tasks.write({"chief": [tasks.silent()]})
+    assert watch.ask() is None
+    watch.clock.now += 9
+    assert watch.ask() is None
+    watch.clock.now += 1
+    end = watch.ask()
+    assert (end.code, end.told) == (0, True)
+
+
+def test_an_old_marker_of_a_new_name_is_not_believed_either(watch, tasks, markers, job_file):
+    markers.write("Failed", 2, "run-2")
+    tasks.write({"chief": [tasks.listening()]})
+    assert watch.ask() is None
+    job_file.write_text("run-2")
+    for _ in range(2):
+        assert watch.ask() is None
+        watch.clock.now += 100
+    markers.write("Complete", 0, "run-2")
+    assert watch.ask().code == 0
+
+
+def test_a_marker_is_believed_that_came_while_the_name_was_gone(watch, tasks, markers, job_file):
+    tasks.write({"chief": [tasks.listening()]})
+    assert watch.ask() is None
+    job_file.unlink()
+    assert watch.ask() is None
+    markers.write("Complete", 0)
+    job_file.write_text("my-chief")
+    assert watch.ask().code == 0
+
+
 @pytest.mark.parametrize("name", [None, "\n"])
 def test_a_name_that_is_gone_for_a_while_is_waited_for(watch, tasks, markers, job_file, name):
     tasks.write({"chief": [tasks.listening()]})
@@ -487,6 +616,8 @@ def test_a_name_that_is_gone_for_a_while_is_waited_for(watch, tasks, markers, jo
         assert watch.ask() is None
         watch.clock.now += 4
     job_file.write_text("my-chief")
+    assert watch.ask() is None
+    markers.write("Complete", 0)
     assert watch.ask().code == 0
 
 
@@ -510,8 +641,18 @@ def test_a_cluster_that_names_no_deciding_task_is_given_up_too(look, tasks, spec
 
 def test_it_stays_after_the_marker_if_so_wished(look, tasks, markers):
     tasks.write({"chief": [tasks.silent()]})
-    markers.write("Failed", 2)
     program = look("--after-end", "stay")
+    program.says("looking for the marker")
+    markers.write("Failed", 2)
+    program.says("staying")
+    program.send(signal.SIGTERM)
+    assert program.end() == 143
+
+
+def test_who_comes_after_the_end_stays_too_if_so_wished(look, tasks, markers):
+    tasks.write({"chief": [tasks.silent()]})
+    markers.write("Failed", 2)
+    program = look("--after-end", "stay", "--silence-seconds", "0.2")
     program.says("staying")
     program.send(signal.SIGTERM)
     assert program.end() == 143

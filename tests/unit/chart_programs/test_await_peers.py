@@ -353,6 +353,40 @@ def test_the_deadline_holds_while_the_earlier_run_is_looked_for(module, wait, ta
     over.set()
 
 
+def test_without_a_deadline_it_waits_as_long_as_it_takes(begin, tasks, names):
+    tasks.write({"worker": ["lead:1", "peer:1"]})
+    names.set(lead=["127.0.1.1"], **{SERVICE: ["127.0.1.1", "10.0.0.7"]})
+    program = begin("worker", 0, "--service", SERVICE, deadline="0")
+    with pytest.raises(TimeoutError):
+        end_soon(program)
+    names.set(peer=["127.0.1.2"])
+    with pytest.raises(TimeoutError):
+        end_soon(program)
+    names.set(**{SERVICE: ["127.0.1.1", "127.0.1.2"]})
+    assert program.end() == 0
+    assert "gave up" not in program.words
+
+
+def test_without_a_deadline_each_peer_is_asked_again(wait, tasks):
+    tasks.write({"chief": ["lead:1"], "worker": ["worker-0:1"]})
+    waiting, asked = wait(
+        lambda host, count: ["10.0.0.1"] if count > 20 else [], "worker", 0, deadline=0.0
+    )
+    assert waiting.run() == 0
+    assert asked == ["lead"] * 21
+
+
+def test_without_a_deadline_it_tells_of_its_progress(module, wait, tasks, monkeypatch, capsys):
+    monkeypatch.setattr(module("await_peers"), "REPORT_SECONDS", 0.0)
+    tasks.write({"chief": ["lead:1"], "worker": ["worker-0:1"]})
+    waiting, _ = wait(
+        lambda host, count: ["10.0.0.1"] if count > 2 else [], "worker", 0, deadline=0.0
+    )
+    assert waiting.run() == 0
+    words = "waiting for 1 of 1 peers: chief 0 at lead:1 (unknown host name)"
+    assert words in capsys.readouterr().out
+
+
 def test_sigterm_ends_it_at_once(begin, tasks, names, until):
     tasks.write({"worker": [f"worker-{index}:1" for index in range(100)]})
     names.hang()

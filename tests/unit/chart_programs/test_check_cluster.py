@@ -178,6 +178,7 @@ def test_without_a_marker_all_must_answer(check_by_marker, listening):
 
 def test_without_a_marker_a_silent_task_is_not_well(check_by_marker, markers, listening, silent):
     markers.write("Complete", 0, "my-chief-0")
+    markers.write("Complete", 0, index=1)
     code, words = check_by_marker({"chief": listening, "worker": [silent]}, *judge(0))
     assert code == 1
     assert f"silent after 0.3 s: 1 of 3: {silent}" in words
@@ -216,6 +217,56 @@ def test_a_marker_needs_the_name_of_a_job(launch):
     program = launch("check_cluster.py", "--cluster-file", "a", "--marker-folder", "b")
     assert program.end() == 2
     assert "--marker-folder needs --job-file" in program.words
+
+
+def test_a_running_task_that_opens_no_port_is_well(server, check, silent):
+    server.say("running")
+    code, words = check({"worker": [silent]}, "--no-ports", *judge(1))
+    assert code == 0
+    assert "job my-chief has not failed; its only task opens no port" in words
+    assert "judged" not in words
+
+
+def test_without_a_marker_a_task_that_opens_no_port_is_well(check_by_marker, silent):
+    code, words = check_by_marker({"worker": [silent]}, "--no-ports")
+    assert code == 0
+    assert "job my-chief has not failed" in words
+
+
+@pytest.mark.parametrize("code", [0, 7])
+def test_the_judge_decides_of_a_task_that_opens_no_port_too(server, check, silent, code):
+    server.say("Complete")
+    seen, words = check({"worker": [silent]}, "--no-ports", *judge(code))
+    assert seen == code
+    assert "job my-chief is Complete" in words
+    assert "judged" in words
+
+
+def test_a_failed_task_that_opens_no_port_is_not_well(server, check, silent):
+    server.say("Failed")
+    code, words = check({"worker": [silent]}, "--no-ports", *judge(0))
+    assert code == 1
+    assert "job my-chief is Failed (Because: of this)" in words
+    assert "judged" not in words
+
+
+@pytest.mark.parametrize("trouble", [403, 404, 500])
+def test_a_task_that_opens_no_port_needs_a_job_that_can_be_read(server, check, silent, trouble):
+    server.say(trouble)
+    code, words = check({"worker": [silent]}, "--no-ports")
+    assert code == 1
+    assert f"job my-chief cannot be read: HTTP {trouble}" in words
+
+
+def test_the_job_of_a_task_that_opens_no_port_is_waited_for(server, check, silent):
+    server.say(404, "running")
+    assert check({"worker": [silent]}, "--no-ports", timeout="30")[0] == 0
+
+
+def test_a_task_that_opens_no_port_needs_the_name_of_a_job(launch):
+    program = launch("check_cluster.py", "--cluster-file", "a", "--no-ports")
+    assert program.end() == 2
+    assert "--no-ports needs --job-file" in program.words
 
 
 def test_servers_that_no_job_decides_must_all_answer(check_servers, listening):
