@@ -183,7 +183,9 @@ def test_B18_waiting_for_peers_has_an_end_and_all_that_a_container_needs(render)
         ({"runPolicy": {"startDeadlineSeconds": None}}, 600),
         ({"runPolicy": {"startDeadlineSeconds": 0}}, 0),
     ):
-        assert f"--deadline={deadline}" in render(more).pod("chief").container("await-peers")["args"]
+        assert (
+            f"--deadline={deadline}" in render(more).pod("chief").container("await-peers")["args"]
+        )
 
 
 def test_B19_a_thousand_workers_have_one_service(render):

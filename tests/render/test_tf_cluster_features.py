@@ -153,7 +153,9 @@ def test_the_sample_is_refused_a_volume_that_its_deciding_task_has_not(render, r
     for name in ("checkpoints", "logs", "models"):
         for values, lead in (({}, "chief"), (RING, "worker"), ({"strategy": "mirrored"}, "chief")):
             message = refuse({**values, "volumes": {name: {"roles": ["evaluator"]}}})
-            assert f'volumes.{name}.roles: the sample\'s {lead} writes there; add "{lead}"' in message
+            assert (
+                f'volumes.{name}.roles: the sample\'s {lead} writes there; add "{lead}"' in message
+            )
         assert render({**OWN, "volumes": {name: {"roles": ["evaluator"]}}})
         assert render({"mode": "session", "volumes": {name: {"roles": ["ps"]}}})
 
@@ -275,8 +277,13 @@ def test_shared_memory_is_for_all_or_none_when_it_is_said(render, wanted, number
 
 @pytest.mark.parametrize(
     ("limit", "hidden"),
-    [("nvidia.com/gpu", False), ("nvidia.com/mig-1g.5gb", False), ("example.com/gpu", False)]
-    + [("example.com/fpga", True), ("memory", True)],
+    [
+        ("nvidia.com/gpu", False),
+        ("nvidia.com/mig-1g.5gb", False),
+        ("example.com/gpu", False),
+        ("example.com/fpga", True),
+        ("cpu", True),
+    ],
 )
 @pytest.mark.parametrize("place", ["for all", "of a role"])
 def test_gpus_are_hidden_where_the_resources_have_none(render, limit, hidden, place):
@@ -297,6 +304,12 @@ def test_gpus_that_are_given_by_number_or_not_to_be_hidden_are_not_hidden(render
         assert "NVIDIA_VISIBLE_DEVICES" not in pod.env()
 
 
+@pytest.mark.parametrize("number", [0, "0"])
+def test_a_limit_of_no_gpu_is_none(render, number):
+    values = {"worker": {"resources": {"limits": {"nvidia.com/gpu": number}}}}
+    assert render(values).pod("worker").env()["NVIDIA_VISIBLE_DEVICES"] == "void"
+
+
 # --- helm test ------------------------------------------------------------------------------------
 
 
@@ -312,6 +325,14 @@ def test_helm_test_has_the_common_resources_and_its_own_and_no_gpu(render):
     assert check["resources"]["requests"]["cpu"] == "250m"
     told = {each["name"]: each["value"] for each in check["env"]}
     assert told["NVIDIA_VISIBLE_DEVICES"] == "void"
+
+
+def test_helm_test_has_no_gpu_where_all_tasks_have_one(render):
+    """It would wait for one that the training has."""
+    values = {"resources": {"limits": {"nvidia.com/gpu": 1}, "requests": {"nvidia.com/gpu": 1}}}
+    objects = render(values)
+    assert objects.pod("chief").container()["resources"]["limits"]["nvidia.com/gpu"] == 1
+    assert "nvidia.com/gpu" not in json.dumps(objects.pod("test").container("check")["resources"])
 
 
 @pytest.mark.parametrize(
@@ -411,7 +432,10 @@ def test_a_tpu_slice_has_its_nodes_chips_and_hosts_in_order(render):
         assert told["TPU_WORKER_ID"] == str(index)
         assert told["TPU_WORKER_HOSTNAMES"].split(",") == hosts
     assert objects.told()["hosts"] == ",".join(hosts)
-    assert "google.com/tpu" not in json.dumps(objects.pod("test").spec)
+    # Whoever asks for none is kept off such nodes, by a taint of the cloud's.
+    test = json.dumps(objects.pod("test").spec)
+    assert "google.com/tpu" not in test
+    assert "gke-tpu" not in test
 
 
 @pytest.mark.parametrize(
@@ -542,11 +566,11 @@ def test_whoever_waits_sees_the_marker_and_knows_when_to_give_up(render):
     ("values", "silence"),
     [
         ({}, 1200),
-        ({"runPolicy": {"startDeadlineSeconds": 0}}, 600),
+        ({"runPolicy": {"startDeadlineSeconds": 60}}, 660),
         ({"waiter": {"silenceSeconds": None}}, 1200),
         ({"waiter": {"silenceSeconds": 7200}, "runPolicy": {"startDeadlineSeconds": 60}}, 7200),
     ],
-    ids=["usual", "no deadline", "null", "as it was said"],
+    ids=["usual", "a short deadline", "null", "as it was said"],
 )
 def test_how_long_a_silent_task_is_waited_for_can_be_said(render, values, silence):
     waiter = {**values.get("waiter", {}), "method": "marker"}
@@ -561,9 +585,7 @@ def test_the_first_of_several_workers_leaves_a_marker_and_so_do_all_of_a_ring(re
         objects = render({**values, "waiter": {"method": "marker"}})
         worker = objects.pod("worker")
         # Names of Jobs are told by the kubelet, and indices tell the workers apart.
-        (marker,) = [
-            each for each in worker.container()["command"] if each.startswith("--marker=")
-        ]
+        (marker,) = [each for each in worker.container()["command"] if each.startswith("--marker=")]
         assert marker.endswith("/$(TRAINYARD_JOB)-$(TASK_INDEX)")
         names = [each["name"] for each in worker.container()["env"]]
         assert {"TRAINYARD_JOB", "TASK_INDEX"} <= set(names)

@@ -287,7 +287,9 @@ def test_each_plan_has_its_roles_and_no_others(grid):
 
 def test_all_jobs_of_a_run_carry_its_name_and_no_pod_does(grid):
     for cell in grid:
-        runs = {each["metadata"]["labels"].get("trainyard/run") for each in cell.objects.workloads()}
+        runs = {
+            each["metadata"]["labels"].get("trainyard/run") for each in cell.objects.workloads()
+        }
         assert len(runs) == 1, cell.name
         assert (runs == {None}) is (cell.plan.mode == "session"), cell.name
         # The name is a hash of the pods.

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from trainyard.charts import Chart, cases
+
 CHART = Path(__file__).resolve().parents[2] / "charts" / "tf-cluster"
 CASES = sorted((CHART / "ci").glob("*-values.yaml"))
 
@@ -124,6 +126,16 @@ def test_the_notes_fit_every_case(path, rendering):
     text = rendering(value_files=(path,)).notes
     assert "<no value>" not in text
     assert "%!" not in text
+
+
+def test_every_file_of_values_is_a_case_with_a_name_of_its_own():
+    """A situation may be called as a case is."""
+    found = {case.name: case.value_files[0] for case in cases(Chart.open(CHART))[1:]}
+    situations = (CHART.parents[1] / "values").glob("*/tf-cluster.yaml")
+    assert found == {path.name.removesuffix("-values.yaml"): path for path in CASES} | {
+        f"values/{path.parent.name}": path for path in situations
+    }
+    assert {"session", "values/session"} <= found.keys()
 
 
 def test_the_notes_say_when_nothing_stays(notes):

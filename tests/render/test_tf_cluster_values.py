@@ -399,7 +399,7 @@ BAD_TOGETHER = [
         (
             {**plan, role: {"gpu": {"count": 1}}},
             f"{role}.gpu.count: there is no {role}",
-            f"mode {plan.get('mode', 'job')} and strategy {plan.get('strategy', 'parameterServer')}",
+            f"with mode {plan.get('mode', 'job')} and strategy ",
             f"give GPUs to one of {others}",
         )
         for plan, role, others in (
@@ -470,13 +470,16 @@ BAD_TOGETHER = [
     ),
     *(
         (
-            {**MARKER, "code": OWN, "command": ["/t"], **plan, "volumes": {"checkpoints": volume}},
+            {
+                **{**MARKER, "code": OWN, "command": ["/t"], **plan},
+                "volumes": {"checkpoints": {"roles": roles}},
+            },
             "volumes.checkpoints.roles",
             f"the {lead} leaves its marker there",
             f'add "{lead}"',
         )
         for plan, lead in (({}, "chief"), (RING, "worker"))
-        for volume in ({"roles": []}, {"roles": ["ps", "evaluator"]})
+        for roles in ([], ["ps", "evaluator"])
     ),
     *(
         (

@@ -492,18 +492,15 @@ def test_what_changes_nothing_starts_no_new_run(pool, plan, more):
     assert {role: same[role] for role in usual} == usual
 
 
-@pytest.mark.parametrize("plan", [{}, ALONE], ids=["chief", "mirrored"])
+@pytest.mark.parametrize(
+    "plan", [{"sample": {"program": "train_v1"}}, RING], ids=["workers of TensorFlow 1", "ring"]
+)
 def test_the_first_worker_alone_or_all_of_them_is_another_run(pool, plan):
     """Kubernetes lets nobody change a success policy."""
-    old = {"sample": {"program": "train_v1"}}
-    if plan:
-        old, first, everybody = RING, {**RING, "success": {"role": "worker0"}}, RING
-    else:
-        first, everybody = (
-            {**old, "success": {"role": role}} for role in ("worker0", "allWorkers")
-        )
-    one, other = names_of(pool, first, everybody)
-    assert not set(one.values()) & set(other.values())
+    first, everybody = names_of(
+        pool, *({**plan, "success": {"role": role}} for role in ("worker0", "allWorkers"))
+    )
+    assert not set(first.values()) & set(everybody.values())
 
 
 def test_the_jobs_of_a_run_have_its_name_and_workers_that_are_added_change_it_not(pool):

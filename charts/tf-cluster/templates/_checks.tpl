@@ -108,6 +108,9 @@ Gives: JSON, a list of messages.
   {{- if not (has $lead (include "tf-cluster.mountedBy" (dict "context" . "name" "checkpoints") | fromJsonArray)) -}}
     {{- $messages = append $messages (printf "volumes.checkpoints.roles: with waiter.method marker the %s leaves its marker there; add %q" $lead $lead) -}}
   {{- end -}}
+  {{- if and (eq (int64 $values.runPolicy.startDeadlineSeconds) 0) (not $values.waiter.silenceSeconds) -}}
+    {{- $messages = append $messages "waiter.silenceSeconds: with method marker and runPolicy.startDeadlineSeconds 0 nobody can tell a chief that waits from one that has failed; set it" -}}
+  {{- end -}}
   {{- if eq $values.strategy "mirrored" -}}
     {{- $messages = append $messages "waiter.method: with marker the others listen whether the deciding task lives, and a mirrored one opens no port; set it to api" -}}
   {{- end -}}
@@ -146,8 +149,9 @@ Gives: JSON, a list of messages.
     {{- $messages = append $messages "sample.dataset: \"idx\" needs a folder of files; enable volumes.data with existingClaim, or set sample.dataDir to a folder of the image" -}}
   {{- end -}}
   {{- $lead := include "tf-cluster.leadRole" . -}}
+  {{- $roles := include "tf-cluster.roles" . | fromJsonArray -}}
   {{- range $name := list "checkpoints" "logs" "models" -}}
-    {{- if and $lead (not (has $lead (include "tf-cluster.mountedBy" (dict "context" $ "name" $name) | fromJsonArray))) -}}
+    {{- if and (has $lead $roles) (not (has $lead (include "tf-cluster.mountedBy" (dict "context" $ "name" $name) | fromJsonArray))) -}}
       {{- $messages = append $messages (printf "volumes.%s.roles: the sample's %s writes there; add %q" $name $lead $lead) -}}
     {{- end -}}
   {{- end -}}

@@ -146,7 +146,12 @@ Gives: YAML, a list.
 */}}
 {{- define "tf-cluster.gpuEnv" -}}
 {{- $values := .context.Values -}}
-{{- $has := regexMatch (printf "\"(nvidia\\.com/|%s\")" $values.gpu.resource) (toJson (dig "limits" dict (.settings.resources | default dict))) -}}
+{{- $has := false -}}
+{{- range $resource, $amount := (.settings.resources | default dict).limits -}}
+  {{- if and (or (hasPrefix "nvidia.com/" $resource) (eq $resource $values.gpu.resource)) (ne (toString $amount) "0") -}}
+    {{- $has = true -}}
+  {{- end -}}
+{{- end -}}
 {{- include "common.gpu.env" (dict "count" (include "tf-cluster.gpus" .) "hide" (and $values.gpu.hide (not $has)) "nccl" $values.nccl) -}}
 {{- end -}}
 

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -181,7 +182,9 @@ def _finding(
     message, remedy = error.message, str(node.get("description", "")).split(". ")[0].rstrip(".")
     if "additionalProperties" in error.schema_path and keyword == "additionalProperties":
         there = error.instance if isinstance(error.instance, dict) else {}
-        unknown = sorted(set(there) - set(node.get("properties", {})))
+        shapes = node.get("patternProperties", {})
+        matched = {key for key in there if any(re.search(shape, key) for shape in shapes)}
+        unknown = sorted(set(there) - set(node.get("properties", {})) - matched)
         path, message, remedy = _unknown(path, unknown, sorted(node.get("properties", {})))
     elif remedy:
         remedy = f"Give what the schema describes: {remedy}."
