@@ -21,7 +21,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import marker
@@ -36,46 +36,59 @@ FORWARDED = (
     *(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
     *(signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2),
 )
+HEARD = (*FORWARDED, signal.SIGCHLD)
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class Child:
-    """The deciding program."""
+    """The deciding program.
+
+    All signals are waited for in one place, and none is handled in passing: one that came just
+    before a wait for the child would be heard only after it.
+    """
 
     def __init__(self, command: list[str]) -> None:
         """Start it, with each signal at its default; raise an OSError that says why not."""
-        # Until the child's number is known, there is nobody to forward a signal to: it waits.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+        self.stopped = False
+        self._before = signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
         try:
             self.number = os.posix_spawnp(
                 command[0],
                 command,
                 os.environ,
-                setsigmask=before,
+                setsigmask=self._before,
                 setsigdef=[*FORWARDED, *IGNORED_BY_PYTHON],
             )
-            self.runs, self.stopped = True, False
-            for each in FORWARDED:
-                signal.signal(each, self._forward)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        except OSError:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+            raise
 
-    def _forward(self, number: int, _frame: object) -> None:
-        self.stopped |= number in (signal.SIGTERM, signal.SIGINT)
-        if self.runs:
+    def end(self) -> int:
+        """Forward signals until the child's end; return its exit code, or 128 + signal."""
+        while True:
+            number = signal.sigwait(HEARD)
+            if number == signal.SIGCHLD:
+                for child, status in _ended():
+                    if child == self.number:
+                        signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+                        return _exit_code(status)
+                continue
+            self.stopped |= number in (signal.SIGTERM, signal.SIGINT)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.number, number)
 
-    def end(self) -> int:
-        """Wait for its end and return its exit code, or 128 + signal.
 
-        Process 1 inherits the orphans of its container and must take note of their ends too.
-        """
+def _ended() -> Iterator[tuple[int, int]]:
+    """Give the children that have ended, each with its status.
+
+    Process 1 inherits the orphans of its container and must take note of their ends, too.
+    """
+    with contextlib.suppress(ChildProcessError):
         while True:
-            number, status = os.wait()
-            if number == self.number:
-                self.runs = False
-                return _exit_code(status)
+            child, status = os.waitpid(-1, os.WNOHANG)
+            if not child:
+                return
+            yield child, status
 
 
 def _exit_code(status: int) -> int:
