@@ -74,6 +74,28 @@ def test_a_killed_chief_resumes_from_its_checkpoint(install, record_property):
     assert uids(release, "worker", "ps") == servers
 
 
+def test_an_evicted_chief_is_no_failure_of_its_program(install, record_property):
+    # Not a single failure is allowed, and the eviction is none.
+    release = install({"runPolicy": {"backoffLimit": 0}})
+    train_to(release, 300)
+    chief = uids(release, "chief")
+    evict(release, release.running_pod("chief"))
+    record_property("goes_on_s", goes_on(release, chief))
+    must_complete(release)
+
+
+def evict(release, pod: str) -> None:
+    """Ask for a pod's eviction, as `kubectl drain` does."""
+    namespace = release.kubectl.namespace
+    eviction = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": pod, "namespace": namespace},
+    }
+    path = f"/api/v1/namespaces/{namespace}/pods/{pod}/eviction"
+    release.kubectl.run("create", "--raw", path, "--filename", "-", stdin=json.dumps(eviction))
+
+
 def test_a_program_that_fails_for_good_ends_the_release_failed(install):
     failing = "import sys; print('no data at /nowhere'); sys.exit(1)"
     chief = {"command": ["python3", "-c"], "args": [failing]}

@@ -1,6 +1,8 @@
 """Finished models in the layout of TensorFlow Serving: `<model-dir>/<name>/<version>`."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +23,24 @@ def versions(folder: Path) -> list[int]:
     )
 
 
+@contextmanager
+def next_version(folder: Path) -> Iterator[tuple[Path, Path]]:
+    """Give the hidden folder to write a model's next version into, and the one it will be.
+
+    After the block the first is renamed to the second, so a server that watches `folder` never
+    sees half a model. What an interrupted export left behind is removed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for leftover in folder.glob(f"{UNFINISHED}*"):
+        shutil.rmtree(leftover)
+    version = max(versions(folder), default=0) + 1
+    unfinished, finished = folder / f"{UNFINISHED}{version}", folder / str(version)
+    yield unfinished, finished
+    unfinished.rename(finished)
+
+
 def save(model: "keras.Sequential", shape: tuple[int, int], folder: Path) -> Path:
     """Write `model` as the next version into `folder` and return the version's path.
-
-    It is written to a hidden folder beside it and renamed, so a server that watches `folder`
-    never sees half a model. What an interrupted export left behind is removed.
 
     The signature `serving_default` takes `images`, float32 [batch, height, width] in [0, 1], and
     gives `probabilities`, float32 [batch, 10], and `classes`, int64 [batch].
@@ -34,12 +49,6 @@ def save(model: "keras.Sequential", shape: tuple[int, int], folder: Path) -> Pat
         OSError: the folder cannot be written.
     """
     import tensorflow as tf  # noqa: PLC0415
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for leftover in folder.glob(f"{UNFINISHED}*"):
-        shutil.rmtree(leftover)
-    version = max(versions(folder), default=0) + 1
-    unfinished, finished = folder / f"{UNFINISHED}{version}", folder / str(version)
 
     @tf.function(
         input_signature=[tf.TensorSpec([None, *shape], tf.float32, name="images")],
@@ -52,6 +61,6 @@ def save(model: "keras.Sequential", shape: tuple[int, int], folder: Path) -> Pat
     module = tf.Module()
     module.weights = [weight.value for weight in model.variables]
     module.classify = classify
-    tf.saved_model.save(module, str(unfinished), signatures={"serving_default": classify})
-    unfinished.rename(finished)
+    with next_version(folder) as (unfinished, finished):
+        tf.saved_model.save(module, str(unfinished), signatures={"serving_default": classify})
     return finished

@@ -6,7 +6,6 @@ worker 0 where there is none) fills it from the newest checkpoint.
 """
 
 import itertools
-import shutil
 import sys
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import NoReturn
 
 import data
 import export
+import lock
 import numpy as np
 import peers
 import process
@@ -244,6 +244,7 @@ class Trainer:
             return tf.train.MonitoredSession(creator)
         folder, hooks = self.flags.checkpoint_dir, []
         if folder:
+            lock.take(folder, self.flags.peer_timeout)
             check_checkpoint(folder)
             hooks = [Checkpoints(folder, self.flags.checkpoint_every, graph.saver, watchdog)]
         return tf.train.MonitoredTrainingSession(
@@ -446,11 +447,6 @@ def save_model(
     session: tf.Session, inputs: dict[str, tf.Tensor], outputs: dict[str, tf.Tensor], folder: Path
 ) -> Path:
     """Write the next version into `folder`, with the signature and by the rules of export.save."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for leftover in folder.glob(f"{export.UNFINISHED}*"):
-        shutil.rmtree(leftover)
-    version = max(export.versions(folder), default=0) + 1
-    unfinished, finished = folder / f"{export.UNFINISHED}{version}", folder / str(version)
-    tf.saved_model.simple_save(session, str(unfinished), inputs, outputs)
-    unfinished.rename(finished)
+    with export.next_version(folder) as (unfinished, finished):
+        tf.saved_model.simple_save(session, str(unfinished), inputs, outputs)
     return finished

@@ -84,7 +84,9 @@ def replication(task: Task, wanted: str) -> str:
 def run(arguments: Sequence[str]) -> None:
     """Do the part of the process that TF_CONFIG names."""
     flags = parse(arguments)
-    task = cluster.parse_tf_config(os.environ.get("TF_CONFIG"))
+    task = cluster.find_task(os.environ)
+    if task is None:
+        raise UsageError(cluster.NO_CLUSTER)
     in_graph = replication(task, flags.replication) == IN_GRAPH
     # Only now TensorFlow is imported: a wrong flag need not wait for it.
     import graph_v1  # noqa: PLC0415
