@@ -56,8 +56,8 @@ def test_a_gang_goes_at_once_when_it_is_told_to(install, helm):
     train_to(release, 100)
     helm.uninstall(release.name)
     # TensorFlow takes SIGTERM for itself; without the program's own handler this takes the whole
-    # grace period of every worker.
-    wait_for(lambda: not release.pods(), "all pods to go", timeout=4, every=0.1)
+    # grace period of every worker, 30 s.
+    wait_for(lambda: not release.pods(), "all pods to go", timeout=15, every=0.1)
 
 
 def test_one_pod_with_all_devices(install):
