@@ -48,7 +48,8 @@ class FakeKubectl:
         if kind == "jobs":
             labels = {"app.kubernetes.io/component": "chief"}
             ended = [{"type": "Complete", "status": "True"}] if late else []
-            return [{"metadata": {"labels": labels}, "status": {"conditions": ended}}]
+            about = {"labels": labels, "creationTimestamp": "2026-01-01T00:00:00Z"}
+            return [{"metadata": about, "status": {"conditions": ended}}]
         names = ["chief-a", "chief-b"] if late else ["chief-a"]
         return [
             {
