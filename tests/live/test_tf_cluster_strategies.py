@@ -78,8 +78,6 @@ def test_an_old_program_whose_first_worker_decides(install):
     values = {
         "success": {"role": "worker0"},
         "sample": {"program": "train_v1", "epochs": 3},
-        # It never ends, and yet the release does.
-        "worker": {"replicas": 2, "args": None},
     }
     release = install(values, lead="worker")
     must_complete(release)

@@ -52,10 +52,7 @@ Gives: YAML, a list of one container; an empty list for other sources.
 {{- else -}}
 {{- $git := .code.git -}}
 - name: fetch-code
-  image: {{ include "common.images.reference" (dict "image" $git.image "global" .global) }}
-  {{- with $git.image.pullPolicy }}
-  imagePullPolicy: {{ . }}
-  {{- end }}
+  {{- include "common.images.container" (dict "image" $git.image "global" .global) | nindent 2 }}
   command:
     - /bin/sh
     - -euc

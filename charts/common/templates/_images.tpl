@@ -17,6 +17,18 @@ the tag then is for the reader.
 {{- end -}}
 
 {{/*
+common.images.container: the image of a container, and when the node fetches it.
+Takes: image, global (as in common.images.reference).
+Gives: YAML lines of a container.
+*/}}
+{{- define "common.images.container" -}}
+image: {{ include "common.images.reference" . }}
+{{- with .image.pullPolicy }}
+imagePullPolicy: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{/*
 common.images.overlay: lay a role's image over the common one.
 Takes: base (an image, changed in place), over (an image or nothing).
 Gives: nothing. A digest of the base goes when `over` names another repository or tag: it would win and keep the old image.

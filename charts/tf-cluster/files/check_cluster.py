@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -22,7 +21,7 @@ import cluster_file
 import job_reader
 import network
 from cluster_file import ClusterFileError
-from console import few, leave, say, stop_on_sigterm
+from console import few, leave, say, split_command, stop_on_sigterm
 from job_reader import COMPLETE, FAILED, Jobs, NoAnswerError
 from marker import Markers
 
@@ -135,8 +134,7 @@ def _source(given: argparse.Namespace) -> Jobs | Markers | None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the program."""
     stop_on_sigterm()
-    given_all = sys.argv[1:] if arguments is None else arguments
-    split = given_all.index("--") if "--" in given_all else len(given_all)
+    own, judge = split_command(arguments)
     parser = argparse.ArgumentParser(
         description="Check a training cluster.",
         allow_abbrev=False,
@@ -163,7 +161,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--no-ports", action="store_true", help="the only task of the cluster opens no port"
     )
     job_reader.add_flags(parser)
-    given = parser.parse_args(given_all[:split])
+    given = parser.parse_args(own)
     if given.marker_folder and not given.job_file:
         parser.error("--marker-folder needs --job-file, which names the marker")
     if given.no_ports and not given.job_file:
@@ -175,7 +173,7 @@ def main(arguments: list[str] | None = None) -> int:
         given.job_file,
         ports=not given.no_ports,
     )
-    return check.run(given_all[split + 1 :])
+    return check.run(judge)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,13 @@ def few(names: Sequence[str]) -> str:
     return ", ".join(names[:FEW]) + more
 
 
+def split_command(arguments: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Return what stands before the first "--" of a command line (None: this one's), and after."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    split = given.index("--") if "--" in given else len(given)
+    return given[:split], given[split + 1 :]
+
+
 def leave(code: int) -> NoReturn:
     """End this process now.
 

@@ -20,12 +20,11 @@ import argparse
 import contextlib
 import os
 import signal
-import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import marker
-from console import leave, say, stop_on_sigterm
+from console import leave, say, split_command, stop_on_sigterm
 from job_reader import COMPLETE, FAILED
 from marker import Mark
 
@@ -145,8 +144,7 @@ def _unmarked(path: Path, error: OSError) -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Run the program."""
     stop_on_sigterm()
-    given_all = sys.argv[1:] if arguments is None else arguments
-    split = given_all.index("--") if "--" in given_all else len(given_all)
+    own, command = split_command(arguments)
     parser = argparse.ArgumentParser(
         description="Run a program, and mark on a shared volume how it ended.",
         allow_abbrev=False,
@@ -162,8 +160,7 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="CODE",
         help="exit codes of the program with which it is not started again",
     )
-    given = parser.parse_args(given_all[:split])
-    command = given_all[split + 1 :]
+    given = parser.parse_args(own)
     if not command:
         parser.error("no command after --")
     return run(given.marker, {code for codes in given.permanent for code in codes}, command)

@@ -89,16 +89,25 @@ Gives: JSON, a list of names.
 {{- define "tf-cluster.reserved" -}}["TASK_INDEX","TASK_TYPE","CLUSTER","TF_CONFIG","TRAINYARD_CLUSTER_FILE","TRAINYARD_JOB"]{{- end -}}
 
 {{/*
-tf-cluster.clusterEnv: the variables that tell a task its place. The evaluator's cluster is itself alone.
-Takes: context, role.
-Gives: YAML, a list.
+tf-cluster.indexEnv: the variable with a task's number among those of its role.
+Takes: context.
+Gives: YAML, a list of one variable.
 */}}
-{{- define "tf-cluster.clusterEnv" -}}
+{{- define "tf-cluster.indexEnv" -}}
 - name: TASK_INDEX
   valueFrom:
     fieldRef:
       apiVersion: v1
       fieldPath: metadata.{{ ternary "annotations['batch.kubernetes.io/job-completion-index']" "labels['apps.kubernetes.io/pod-index']" (eq .context.Values.mode "job") }}
+{{- end -}}
+
+{{/*
+tf-cluster.clusterEnv: the variables that tell a task its place. The evaluator's cluster is itself alone.
+Takes: context, role.
+Gives: YAML, a list.
+*/}}
+{{- define "tf-cluster.clusterEnv" -}}
+{{ include "tf-cluster.indexEnv" . }}
 - name: TASK_TYPE
   value: {{ .role }}
 {{- if ne .role "evaluator" }}

@@ -150,7 +150,11 @@ Gives: six characters.
 {{- $ended := include "common.jobs.named" (dict "namespace" $root.Release.Namespace "labels" $labels "ended" true) | fromJsonArray -}}
 {{- $list := printf "%s %d" .run (int $root.Values.worker.replicas) | sha256sum -}}
 {{- $follows := and (eq $root.Values.run.onScale "restart") (has "worker" (include "tf-cluster.clusterRoles" $root | fromJsonArray)) -}}
-{{- ternary $list .run $follows | trunc 6 | append $ended | first | splitList "-" | last -}}
+{{- $suffix := ternary $list .run $follows | trunc 6 -}}
+{{- with $ended -}}
+  {{- $suffix = first . | splitList "-" | last -}}
+{{- end -}}
+{{- $suffix -}}
 {{- end -}}
 
 {{/*

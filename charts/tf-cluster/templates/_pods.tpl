@@ -36,10 +36,7 @@ restarts in place, and stops when the main container has ended.
   {{- $env = append $env (dict "name" "TRAINYARD_JOB" "valueFrom" $job) -}}
 {{- end -}}
 - name: tensorflow
-  image: {{ include "common.images.reference" (dict "image" $settings.image "global" $values.global) }}
-  {{- with $settings.image.pullPolicy }}
-  imagePullPolicy: {{ . }}
-  {{- end }}
+  {{- include "common.images.container" (dict "image" $settings.image "global" $values.global) | nindent 2 }}
   {{- if include "tf-cluster.waits" . }}
   restartPolicy: Always
   {{- end }}

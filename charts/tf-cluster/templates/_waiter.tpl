@@ -38,10 +38,7 @@ Gives: YAML lines of a container.
 {{- $values := .context.Values -}}
 {{- $image := deepCopy .settings.image -}}
 {{- include "common.images.overlay" (dict "base" $image "over" $values.waiter.image) -}}
-image: {{ include "common.images.reference" (dict "image" $image "global" $values.global) }}
-{{- with $image.pullPolicy }}
-imagePullPolicy: {{ . }}
-{{- end }}
+{{ include "common.images.container" (dict "image" $image "global" $values.global) }}
 {{- with $values.waiter.resources }}
 resources: {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -76,12 +73,7 @@ Gives: YAML, a list of one container; an empty list for a role that needs none.
     - --service={{ include "tf-cluster.zone" .context }}
     {{- end }}
     - --deadline={{ int64 .context.Values.runPolicy.startDeadlineSeconds }}
-  env:
-    - name: TASK_INDEX
-      valueFrom:
-        fieldRef:
-          apiVersion: v1
-          fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']
+  env: {{- include "tf-cluster.indexEnv" . | nindent 4 }}
   {{- include "tf-cluster.helper" . | nindent 2 }}
   volumeMounts:
     {{- include "tf-cluster.programsMount" . | nindent 4 }}

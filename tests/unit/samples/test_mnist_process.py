@@ -74,8 +74,8 @@ STUBBORN = (
 )
 
 
-def test_a_handler_that_is_put_in_place_later_does_not_matter():
-    process = python(STUBBORN)
+def must_end_when_asked(process):
+    """Wait until a process is ready, and see that SIGTERM ends it at once."""
     try:
         assert process.stdout.readline() == "ready\n"
         process.terminate()
@@ -83,6 +83,11 @@ def test_a_handler_that_is_put_in_place_later_does_not_matter():
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_handler_that_is_put_in_place_later_does_not_matter():
+    process = python(STUBBORN)
+    must_end_when_asked(process)
 
 
 def test_a_thread_that_was_there_before_does_not_matter():
@@ -94,13 +99,7 @@ def test_a_thread_that_was_there_before_does_not_matter():
         "print('ready', flush=True)\n"
         "time.sleep(60)\n"
     )
-    try:
-        assert process.stdout.readline() == "ready\n"
-        process.terminate()
-        assert process.wait(timeout=5) == 143
-    finally:
-        process.kill()
-        process.communicate()
+    must_end_when_asked(process)
 
 
 ASKED = (
