@@ -34,6 +34,7 @@ class Need:
 
 RUNC = Need("runc", "runc")
 IPTABLES = Need("iptables", "iptables")
+IPSET = Need("ipset", "ipset")
 IPROUTE = Need("iproute2", "ip")
 UNSHARE = Need("util-linux", "unshare")
 NSENTER = Need("util-linux", "nsenter")

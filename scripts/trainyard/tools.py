@@ -105,10 +105,11 @@ CONTAINERD = Build(
 )
 COREDNS = Build("coredns", (".",), ("coredns",))
 PROVISIONER = Build("provisioner", (".",), ("provisioner",))
+NETPOL = Build("netpol", (".",), ("netpol",))
 RENDERER = Build("renderer", (".",), ("renderer",))
 PAUSE = Build("pause", (".",), ("pause",))
 
-NODE_BUILDS = (KUBERNETES, ETCD, CONTAINERD, COREDNS, PROVISIONER, PAUSE)
+NODE_BUILDS = (KUBERNETES, ETCD, CONTAINERD, COREDNS, PROVISIONER, NETPOL, PAUSE)
 """All that the embedded node runs."""
 
 

@@ -1,6 +1,5 @@
 """A tenant who may do little: the cluster role `edit`, a quota, and neighbours."""
 
-import json
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +10,6 @@ from tests.live.releases import accuracy, must_complete
 from trainyard import paths
 from trainyard.kube import Helm, Kubectl, Values
 from trainyard.training import Release
-from trainyard.waiting import wait_for
 
 pytestmark = pytest.mark.cluster
 
@@ -119,98 +117,3 @@ def test_the_same_release_lives_in_two_namespaces(namespace, install, cluster, i
         must_complete(Release(other, "my"))
     finally:
         other.run("delete", "namespace", other.namespace, "--wait=false")
-
-
-def test_a_foreign_pod_is_kept_out_where_policies_are_enforced(
-    namespace, install, image_values, record_property
-):
-    """Whether it is depends on the cluster's network, which this test finds out by itself."""
-    release = install({"mode": "session"})
-    spec = json.loads(namespace.get("configmap", "my-tf-cluster-cluster")["data"]["cluster"])
-    wait_for(lambda: release.running_pod("worker"), "a worker", timeout=120)
-    helm = Helm(namespace.kubeconfig, namespace.namespace)
-    helm.run("test", "my")  # Pods of the release reach each other.
-    enforced = policies_are_enforced(namespace, image_values)
-    record_property("policies_enforced", enforced)
-    labels = {"stranger": {}, "friend": {"trainyard/client": "my"}}
-    reached = {
-        name: connects(namespace, image_values, name, spec["worker"][0], own)
-        for name, own in labels.items()
-    }
-    assert reached == {"stranger": not enforced, "friend": True}
-
-
-def policies_are_enforced(kubectl: Kubectl, image_values: Values) -> bool:
-    """Say whether a policy that forbids everything forbids anything here."""
-    closed = "{podSelector: {matchLabels: {app: closed}}, policyTypes: [Ingress]}"
-    kind = "apiVersion: networking.k8s.io/v1, kind: NetworkPolicy"
-    kubectl.apply(f"{{{kind}, metadata: {{name: closed}}, spec: {closed}}}")
-    serve = "import http.server as h; h.HTTPServer(('', 8000), h.SimpleHTTPRequestHandler)"
-    run_pod(kubectl, image_values, "closed", f"{serve}.serve_forever()", {"app": "closed"})
-    pod = wait_for(lambda: address(kubectl, "closed"), "an address", timeout=60)
-    wait_for(lambda: kubectl.ready("pod", "closed"), "the closed pod", timeout=60)
-    return not connects(kubectl, image_values, "probe", f"{pod}:8000", {})
-
-
-def address(kubectl: Kubectl, name: str) -> str:
-    return str((kubectl.get("pod", name) or {}).get("status", {}).get("podIP", ""))
-
-
-def connects(
-    kubectl: Kubectl, image_values: Values, name: str, target: str, labels: dict[str, str]
-) -> bool:
-    """Say whether a pod with these labels can connect to host:port; it tries for a while."""
-    host, _, port = target.rpartition(":")
-    program = (
-        "import socket, sys, time\n"
-        "for _ in range(10):\n"
-        "    try:\n"
-        f"        socket.create_connection(({host!r}, {port}), 2).close()\n"
-        "        sys.exit(0)\n"
-        "    except OSError:\n"
-        "        time.sleep(0.5)\n"
-        "sys.exit(1)\n"
-    )
-    run_pod(kubectl, image_values, name, program, labels)
-
-    def phase() -> str:
-        found = (kubectl.get("pod", name) or {}).get("status", {}).get("phase", "")
-        return found if found in ("Succeeded", "Failed") else ""
-
-    return wait_for(phase, f"pod {name} to end", timeout=120) == "Succeeded"
-
-
-def run_pod(
-    kubectl: Kubectl, image_values: Values, name: str, program: str, labels: dict[str, str]
-) -> None:
-    image = image_values.get("image", {})
-    reference = "{registry}/{repository}:{tag}".format(
-        registry=image.get("registry", "docker.io"),
-        repository=image.get("repository", "tensorflow/tensorflow"),
-        tag=image.get("tag", "2.21.0"),
-    )
-    security = {
-        "runAsNonRoot": True,
-        "runAsUser": 1000,
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-        "seccompProfile": {"type": "RuntimeDefault"},
-    }
-    container = {
-        "name": "main",
-        "image": reference,
-        "command": ["python3", "-c", program],
-        "securityContext": security,
-    }
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {
-            "containers": [container],
-            "restartPolicy": "Never",
-            "terminationGracePeriodSeconds": 0,
-            "automountServiceAccountToken": False,
-        },
-    }
-    kubectl.apply(yaml.safe_dump(pod))

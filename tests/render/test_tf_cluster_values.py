@@ -773,6 +773,7 @@ TAKEN = [
     {**CLOSED, "sample": {"dataset": "digits"}},
     mounted("/dev/shm"),
     {**mounted("/dev/shm"), "sharedMemory": {"enabled": False}},
+    {**mounted("/dev/shm"), "sharedMemory": {"enabled": False}, "ps": {"gpu": {"count": 1}}},
     {"resources": {"limits": {"nvidia.com/gpu": 1}}},
     {"gpu": {"resource": "amd.com/gpu"}, "resources": {"limits": {"nvidia.com/gpu": 1}}},
     {"code": OWN, "args": [], "sample": {"updates": "sync"}, **RING},

@@ -163,6 +163,12 @@ HELPERS = """
 {{- define "c.defaults" -}}
 filled: {one: 1}
 {{- end -}}
+{{- define "c.lead" -}}
+{{ .Values.lead | default (ternary "first" "all" .Values.asked) }}
+{{- end -}}
+{{- define "c.leadRole" -}}
+{{- get (dict "first" "chief" "one" "worker" "all" "worker") (include "c.lead" .) -}}
+{{- end -}}
 {{- define "c.fill" -}}
 {{- range $key, $default := .defaults -}}
 {{- if kindIs "invalid" (index $.values $key) }}{{ $_ := set $.values $key $default }}{{ end -}}
@@ -192,6 +198,7 @@ check: {{ include (printf "c.check.%s" .) $ }}
 item: {{ .name }}
 {{- end }}
 all: {{ toYaml .Values.whole | nindent 2 }}
+led: {{ index .Values (include "c.leadRole" .) "grace" }}
 walk: {{ include "c.walk" (dict "it" .Values.walked) }}
 key: {{ index .Values.profiles .Values.profile }} {{ get .Values.got "leaf" }}
 dug: {{ dig "a" "b" 1 .Values.dug }}
@@ -206,6 +213,7 @@ READS = {
     "chief.image.tag.**", "worker.image.tag.**", "common.image.tag.**", "worker.replicas.**",
     "one.**", "two.**", "items", "items.*.name.**", "whole.**", "profiles.*.**", "profile.**",
     "got.leaf.**", "dug.a.b.**", "asked", "dynamic.?.**", "walked", "walked.*.**", "filled=",
+    "lead", "lead.**", "chief.grace.**", "worker.grace.**",
 }  # fmt: skip
 
 
@@ -224,6 +232,7 @@ def test_reads_are_followed_through_variables_helpers_and_loops(process, chart):
     assert not {
         path for path in paths_read if path.startswith(("chief.replicas", "text", "comm"))
     } - {"common.image.tag.**"}
+    assert not {path for path in paths_read if path.endswith("?.grace.**")}
 
 
 def test_reads_name_the_place_of_the_helper(process, chart):

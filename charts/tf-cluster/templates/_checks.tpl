@@ -104,7 +104,7 @@ Gives: JSON, a list of messages.
   {{- if eq (include "common.volumes.kind" $values.volumes.checkpoints) "emptyDir" -}}
     {{- $messages = append $messages "waiter.method: the marker lies on volumes.checkpoints, which is off, so that the others would never see it; enable the volume, or set the method to api" -}}
   {{- end -}}
-  {{- $lead := ternary "chief" "worker" (eq (include "tf-cluster.lead" .) "chief") -}}
+  {{- $lead := include "tf-cluster.leadRole" . -}}
   {{- if not (has $lead (include "tf-cluster.mountedBy" (dict "context" . "name" "checkpoints") | fromJsonArray)) -}}
     {{- $messages = append $messages (printf "volumes.checkpoints.roles: with waiter.method marker the %s leaves its marker there; add %q" $lead $lead) -}}
   {{- end -}}
@@ -290,8 +290,10 @@ Gives: JSON, a list of messages.
       "/etc/trainyard/cluster" "the cluster spec"
       "/opt/trainyard/bin" "the chart's own programs"
       "/var/run/secrets/kubernetes.io/serviceaccount" "the service account" -}}
-{{- if or .Values.sharedMemory.enabled (include "tf-cluster.anyGpus" .) -}}
-  {{- $_ := set $paths "/dev/shm" "sharedMemory" -}}
+{{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
+  {{- if include "tf-cluster.sharesMemory" (dict "context" $ "role" $role) -}}
+    {{- $_ := set $paths "/dev/shm" "sharedMemory" -}}
+  {{- end -}}
 {{- end -}}
 {{- with include "tf-cluster.codeMountPath" . -}}
   {{- $path := trimSuffix "/" . -}}

@@ -97,17 +97,6 @@ Gives: a number.
 {{- end -}}
 
 {{/*
-tf-cluster.anyGpus: has any role GPUs?
-Takes: the root context.
-Gives: "true" or nothing.
-*/}}
-{{- define "tf-cluster.anyGpus" -}}
-{{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
-  {{- if gt (include "tf-cluster.gpus" (dict "context" $ "role" $role) | int) 0 -}}true{{- end -}}
-{{- end -}}
-{{- end -}}
-
-{{/*
 tf-cluster.ownSettings: a role's settings over those that all roles share.
 Takes: context, role.
 Gives: JSON, see common.pod.settings.

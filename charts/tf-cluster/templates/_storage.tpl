@@ -103,18 +103,26 @@ Gives: JSON, {volumes, mounts}.
 {{- end -}}
 
 {{/*
+tf-cluster.sharesMemory: does a role get a /dev/shm in memory, as told or for its GPUs?
+Takes: context, role.
+Gives: "true", or nothing.
+*/}}
+{{- define "tf-cluster.sharesMemory" -}}
+{{- $wanted := .context.Values.sharedMemory.enabled -}}
+{{- if kindIs "invalid" $wanted -}}
+  {{- $wanted = gt (include "tf-cluster.gpus" . | int) 0 -}}
+{{- end -}}
+{{- if $wanted -}}true{{- end -}}
+{{- end -}}
+
+{{/*
 tf-cluster.sharedMemory: /dev/shm in memory for the roles that need it.
 Takes: context, role.
 Gives: JSON, {volumes, mounts}.
 */}}
 {{- define "tf-cluster.sharedMemory" -}}
-{{- $shared := .context.Values.sharedMemory -}}
-{{- $wanted := $shared.enabled -}}
-{{- if kindIs "invalid" $wanted -}}
-  {{- $wanted = gt (include "tf-cluster.gpus" . | int) 0 -}}
-{{- end -}}
-{{- if $wanted -}}
-  {{- $volume := dict "name" "shared-memory" "emptyDir" (dict "medium" "Memory" "sizeLimit" $shared.size) -}}
+{{- if include "tf-cluster.sharesMemory" . -}}
+  {{- $volume := dict "name" "shared-memory" "emptyDir" (dict "medium" "Memory" "sizeLimit" .context.Values.sharedMemory.size) -}}
   {{- dict "volumes" (list $volume) "mounts" (list (dict "name" "shared-memory" "mountPath" "/dev/shm")) | toJson -}}
 {{- else -}}
   {{- dict "volumes" list "mounts" list | toJson -}}

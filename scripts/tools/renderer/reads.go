@@ -197,6 +197,9 @@ func (t *tracer) result() *value {
 	var text strings.Builder
 	var written *value
 	constant, whole := true, true
+	if chosen := t.choice(); chosen != nil {
+		return chosen
+	}
 	for _, part := range t.frame.output {
 		single, fixed := part.value.single()
 		switch {
@@ -221,6 +224,22 @@ func (t *tracer) result() *value {
 		t.use(part.value, true)
 	}
 	return &value{opaque: true}
+}
+
+// choice gives an output that is always one of several known texts, with nothing beside it.
+func (t *tracer) choice() *value {
+	var chosen *value
+	for _, part := range t.frame.output {
+		text, fixed := part.value.single()
+		switch {
+		case part.value.empty() || fixed && strings.TrimSpace(text) == "":
+		case chosen == nil && part.always && part.value.choice():
+			chosen = &value{texts: part.value.texts}
+		default:
+			return nil
+		}
+	}
+	return chosen
 }
 
 // use records that a value is read: itself, or with all that is below it.
@@ -857,6 +876,9 @@ func (v *value) under(key *value) *value {
 	switch {
 	case key.anyKey || len(key.paths) > 0:
 		all = joined(all, v.any())
+	case len(v.fields) > 0 && len(v.paths) == 0 && v.rest == nil && !v.opaque && !v.root:
+		// All that a template's own map can give is in it.
+		all = joined(all, v.any())
 	case key.opaque || len(key.texts) == 0:
 		unknown := &value{opaque: true}
 		for _, names := range v.paths {
@@ -905,6 +927,16 @@ func (v *value) single() (string, bool) {
 	}
 	return v.texts[0], true
 }
+
+// choice says whether a value is one of several texts and nothing else.
+func (v *value) choice() bool {
+	bare := *v
+	bare.texts, bare.truth = nil, 0
+	return len(v.texts) > 1 && bare.empty()
+}
+
+// bare says whether a value is a number or a boolean, of which only the truth is known.
+func (v *value) bare() bool { return v.truth != 0 && len(v.texts) == 0 }
 
 // empty says whether a value is known to be nothing.
 func (v *value) empty() bool {
@@ -988,7 +1020,7 @@ func joined(a, b *value) *value {
 	made.paths = slices.CompactFunc(slices.SortedFunc(slices.Values(slices.Concat(a.paths, b.paths)),
 		slices.Compare), slices.Equal)
 	made.texts = slices.Compact(slices.Sorted(slices.Values(slices.Concat(a.texts, b.texts))))
-	made.opaque = made.opaque || a.truth != 0 && len(b.texts) > 0 || b.truth != 0 && len(a.texts) > 0
+	made.opaque = made.opaque || a.bare() && len(b.texts) > 0 || b.bare() && len(a.texts) > 0
 	made.items = slices.Concat(a.items, b.items)
 	if len(made.items) > mostEach {
 		made.items, made.rest = nil, joined(made.rest, joined(a.any(), b.any()))

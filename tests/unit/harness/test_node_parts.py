@@ -76,7 +76,7 @@ def test_only_their_owner_may_read_keys_and_kubeconfigs(state):
         p for p in state.rglob("*") if p.suffix in {".key", ".conf"} or p.name == "kubeconfig"
     ]
     secret = [p for p in secret if p.name != "resolv.conf"]
-    assert len(secret) == 11
+    assert len(secret) == 12
     for path in secret:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
 

@@ -29,6 +29,7 @@ NEEDS = (
     system.RUNC,
     system.CNI,
     system.IPTABLES,
+    system.IPSET,
     system.IPROUTE,
     system.UNSHARE,
     system.NSENTER,
@@ -129,7 +130,7 @@ class NodeCluster:
         kubectl = Kubectl(self._kubeconfig)
         with stages.stage("api", "The API server is ready"):
             self._await(holder, kubectl.api_ready, "the API server")
-            self._await(holder, lambda: _addons_applied(kubectl), "DNS and storage")
+            self._await(holder, lambda: _addons_applied(kubectl), "DNS, storage and policies")
         with stages.stage("ready", "The node is ready"):
             self._await(holder, lambda: kubectl.ready("node", layout.NAME), "the node")
         with stages.stage("dns", "DNS answers"):

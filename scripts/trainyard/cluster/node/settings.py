@@ -112,6 +112,13 @@ def components(programs: dict[str, Path]) -> list[Component]:
             f"--node={layout.NAME}",
             after_api=True,
         ),
+        call(
+            "netpol",
+            f"--kubeconfig={STATE}/netpol.conf",
+            f"--node={layout.NAME}",
+            f"--service-cluster-ip-range={layout.SERVICE_NETWORK}",
+            after_api=True,
+        ),
     ]
 
 
@@ -206,6 +213,7 @@ def _write_credentials(state: Path, api_address: str) -> None:
         ("kubelet.conf", inside, authority.client(f"system:node:{layout.NAME}", "system:nodes")),
         ("proxy.conf", inside, authority.client("system:kube-proxy")),
         ("provisioner.conf", inside, authority.client("trainyard:provisioner")),
+        ("netpol.conf", inside, authority.client("trainyard:netpol")),
     ):
         write_private(state / name, kubeconfig(server, certificate, client).encode())
 
@@ -326,6 +334,6 @@ disabled_plugins = ["io.containerd.nri.v1.nri"]
 
 
 def addons() -> str:
-    """Give the manifests that make the bare cluster usable: DNS and storage."""
+    """Give the manifests that make the bare cluster usable: DNS, storage and policies."""
     folder = Path(__file__).parent / "addons"
     return "\n---\n".join(path.read_text() for path in sorted(folder.glob("*.yaml")))
