@@ -4,9 +4,9 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from tests.unit.samples.programs import SAMPLE
 
 CLUSTER = {"chief": ["c:2222"], "ps": ["p:2222"], "worker": ["w0:2222", "w1:2222"]}
 
@@ -229,7 +229,6 @@ def test_without_a_file_nothing_changes(sample):
 
 
 def test_a_wait_for_a_cluster_that_is_no_more_ends(listed):
-    folder = Path(__file__).parents[3] / "charts" / "tf-cluster" / "samples" / "mnist"
     code = (
         "import cluster, os, pathlib, time\n"
         "cluster.LOOK_SECONDS = 0.1\n"
@@ -239,7 +238,7 @@ def test_a_wait_for_a_cluster_that_is_no_more_ends(listed):
         f"    pathlib.Path({str(listed)!r}).write_text('{{}}')\n"
         "    time.sleep(60)\n"
     )
-    variables = {"PYTHONPATH": str(folder), "TRAINYARD_CLUSTER_FILE": str(listed)}
+    variables = {"PYTHONPATH": str(SAMPLE), "TRAINYARD_CLUSTER_FILE": str(listed)}
     done = subprocess.run(
         [sys.executable, "-B", "-c", code],
         env=os.environ | variables | {"TASK_TYPE": "client", "TF_CONFIG": ""},

@@ -4,26 +4,14 @@ import errno
 import fcntl
 
 import pytest
-
-
-class Clock:
-    """A clock that only sleeping moves."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
-
-    def sleep(self, seconds):
-        self.now += seconds
+from tests.unit.samples.clock import Clock
 
 
 def take(sample, folder, timeout, flock):
     clock = Clock()
     take = sample("lock").take
     take(str(folder), timeout, flock=flock, clock=clock, sleep=clock.sleep)
-    return clock.now
+    return clock.now - Clock.START
 
 
 @pytest.fixture

@@ -3,20 +3,7 @@
 import socket
 
 import pytest
-
-
-class Clock:
-    """A clock that only sleeping moves."""
-
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
-
-    def sleep(self, seconds):
-        assert seconds > 0
-        self.now += seconds
+from tests.unit.samples.clock import Clock
 
 
 @pytest.fixture

@@ -2,23 +2,17 @@
 
 import socket
 import threading
-import time
 
 import pytest
+from tests.unit.samples.programs import PATIENCE_SECONDS, free_addresses
 
-
-def free_addresses(count):
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    addresses = tuple(f"127.0.0.1:{one.getsockname()[1]}" for one in held)
-    for one in held:
-        one.close()
-    return addresses
+from trainyard.waiting import wait_for
 
 
 class Worker(threading.Thread):
     """A worker that comes to the meeting; `error` is how that ended for it."""
 
-    def __init__(self, sample, addresses, index, timeout=20):
+    def __init__(self, sample, addresses, index, timeout=PATIENCE_SECONDS):
         super().__init__(daemon=True)
         cluster = {"chief": (), "worker": addresses, "ps": ()}
         self.task = sample("cluster").Task(cluster, "worker", index)
@@ -37,20 +31,13 @@ class Worker(threading.Thread):
         return self.is_alive()
 
     def has_met(self):
-        self.join(20)
+        self.join(PATIENCE_SECONDS)
         return not self.is_alive() and self.error is None
 
 
 @pytest.fixture
 def addresses():
-    return free_addresses(3)
-
-
-def wait_until(condition):
-    end = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    return tuple(free_addresses(3))
 
 
 def hold(address, content=b""):
@@ -89,7 +76,7 @@ def test_the_port_is_free_for_tensorflow_afterwards(sample, addresses):
 def test_who_is_missing_is_named(sample, addresses):
     workers = [Worker(sample, addresses, index, timeout=1) for index in (0, 1)]
     for worker in workers:
-        worker.join(20)
+        worker.join(PATIENCE_SECONDS)
         assert isinstance(worker.error, sample("errors").NotReadyError)
     assert f"worker 2 at {addresses[2]} (has not come)" in str(workers[0].error)
     assert f"worker 0 at {addresses[0]}" in str(workers[1].error)
@@ -97,7 +84,7 @@ def test_who_is_missing_is_named(sample, addresses):
 
 def test_a_worker_that_went_away_again_is_missing(sample, addresses):
     host, gone = Worker(sample, addresses, 0), Worker(sample, addresses, 1, timeout=0.5)
-    gone.join(20)
+    gone.join(PATIENCE_SECONDS)
     assert gone.error
     rest = [host, Worker(sample, addresses, 2)]
     assert all(worker.still_waits(0.5) for worker in rest)
@@ -105,10 +92,16 @@ def test_a_worker_that_went_away_again_is_missing(sample, addresses):
 
 
 def test_a_worker_of_another_cluster_is_not_let_in(sample, addresses):
-    stranger = Worker(sample, (*addresses[:2], "127.0.0.1:1"), 1, timeout=1)
     rest = [Worker(sample, addresses, index) for index in (0, 2)]
-    stranger.join(20)
-    assert "has not begun anew" in str(stranger.error)
+
+    def is_sent_away():
+        stranger = Worker(sample, (*addresses[:2], "127.0.0.1:1"), 1, timeout=1)
+        stranger.join(PATIENCE_SECONDS)
+        assert isinstance(stranger.error, sample("errors").NotReadyError)
+        return "has not begun anew" in str(stranger.error)
+
+    # It tells of its last call only, which may have had no answer yet when its time was up.
+    wait_for(is_sent_away, "a stranger that was told so", timeout=PATIENCE_SECONDS / 2)
     assert all(worker.has_met() for worker in [*rest, Worker(sample, addresses, 1)])
 
 
@@ -116,7 +109,7 @@ def test_who_listens_there_without_knowing_the_meeting_is_tried_again(sample, ad
     # An earlier run that is about to end: its TensorFlow server still has the port.
     earlier = hold(addresses[0], b"\0\0\6\4\0")
     guests = [Worker(sample, addresses, index) for index in (1, 2)]
-    earlier.join(10)
+    earlier.join(PATIENCE_SECONDS)
     assert all(worker.has_met() for worker in [*guests, Worker(sample, addresses, 0)])
 
 
@@ -130,6 +123,6 @@ def test_a_visitor_without_a_greeting_is_sent_away(sample, addresses):
         except OSError:
             return None
 
-    wait_until(lambda: (visitor := call()) and not visitor.close())
+    wait_for(call, "somebody who listens", timeout=PATIENCE_SECONDS, every=0.01).close()
     workers += [Worker(sample, addresses, index) for index in (1, 2)]
     assert all(worker.has_met() for worker in workers)

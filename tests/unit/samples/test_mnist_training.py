@@ -1,30 +1,13 @@
 """Real small clusters of the sample, one for each way to train, and what happens to them."""
 
 import json
-import re
 import socket
 import subprocess
-import time
-from pathlib import Path
 
 import pytest
+from tests.unit.samples.programs import ENDLESS, PATIENCE_SECONDS, SAMPLE, free_addresses
 
-SAMPLE = Path(__file__).parents[3] / "charts" / "tf-cluster" / "samples" / "mnist"
-ENDLESS = "--epochs=1000000"
-PROMPT_SECONDS = 5
 LOSS_SECONDS = 20  # by the heartbeat of TensorFlow if by nothing else
-
-
-def last_step(program):
-    """The step of which the program has told last."""
-    return max(int(step) for step in re.findall(r"^step=(\d+)", program.output, re.MULTILINE))
-
-
-def number(pattern, program):
-    """The number that a line of the program's output holds."""
-    found = re.search(pattern, program.output, re.MULTILINE)
-    assert found, program.output
-    return int(found[1])
 
 
 def is_listening(address):
@@ -39,49 +22,36 @@ def is_listening(address):
 def test_mirrored_workers_survive_the_loss_of_one_by_starting_again(programs, tmp_path):
     programs.addresses(worker=2)
     kept = f"--checkpoint-dir={tmp_path / 'checkpoints'}"
-    model = f"--model-dir={tmp_path / 'models'}"
+    models = tmp_path / "models"
     often = ("--checkpoint-every=20", "--log-every=20", kept)
-    first, second = (programs.member("worker", index, ENDLESS, *often) for index in (0, 1))
+    first, second = programs.members(ENDLESS, *often)
     first.until(r"^step=60 ")
     second.kill()
     assert first.code(LOSS_SECONDS) == 75
     assert "lost a worker" in first.output
     assert "restart resumes from checkpoint step" in first.output
 
-    total = (last_step(first) // 50 + 5) * 50
-    flags = (f"--epochs={total // 50}", kept, model)
+    total = (first.step() // 50 + 5) * 50
+    flags = (f"--epochs={total // 50}", kept, f"--model-dir={models}")
     again = [programs.member("worker", index, *flags) for index in (1, 0)]
     assert [program.code() for program in again] == [0, 0]
     guest, host = again
-    assert number(r"^resumed step=(\d+) ", host) >= 60
+    assert host.number(r"^resumed step=(\d+) ") >= 60
     assert f"step={total} of={total} " in host.output
     assert host.accuracy() >= 0.9
     assert "=" not in guest.output.replace("TF_ENABLE_ONEDNN_OPTS=0", "")  # Worker 0 speaks.
-    predict = subprocess.run(
-        [programs.python, "-B", SAMPLE / "predict.py", "--dataset=digits", model],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(predict.stdout)["accuracy"] == pytest.approx(host.accuracy(), abs=1e-4)
+    assert programs.predict(models)["accuracy"] == pytest.approx(host.accuracy(), abs=1e-4)
 
 
 def test_mirrored_workers_heed_sigterm_and_count_a_loss_before_progress(programs):
     (address, _) = programs.addresses(worker=2)["worker"]
     first = programs.member("worker", 0, ENDLESS, "--log-every=10")
-    end = time.monotonic() + 60
-    while not is_listening(address):
-        assert time.monotonic() < end, first.output
-        time.sleep(0.05)
-    first.process.terminate()
-    assert first.code(PROMPT_SECONDS) == 143  # while it waits for the other
+    first.await_that("listening", lambda: is_listening(address))
+    assert first.terminate() == 143  # while it waits for the other
 
-    first, second = (
-        programs.member("worker", index, ENDLESS, "--log-every=10") for index in (0, 1)
-    )
+    first, second = programs.members(ENDLESS, "--log-every=10")
     first.until(r"^step=10 ")
-    second.process.terminate()
-    assert second.code(PROMPT_SECONDS) == 143  # while it trains
+    assert second.terminate() == 143  # while it trains
     assert first.code(LOSS_SECONDS) == 69  # Nothing was saved.
     assert "no progress was saved" in first.output
 
@@ -94,8 +64,7 @@ def test_an_evaluator_follows_a_run_of_one_process_to_its_end(programs, tmp_path
     evaluator.until("^watching")  # There is no folder yet.
     single = programs.start("--epochs=6", "--checkpoint-every=10", kept, logs)
     assert single.code() == 0
-    evaluator.process.terminate()
-    assert evaluator.code(PROMPT_SECONDS * 4) == 0
+    assert evaluator.terminate(PATIENCE_SECONDS) == 0  # It ends by itself, or has another code.
     share = f"{single.accuracy():.4f}"
     assert evaluator.output.endswith(f"evaluated step=300 accuracy={share} examples=179\n")
     assert single.accuracy() >= 0.9
@@ -109,8 +78,8 @@ def test_a_client_goes_on_after_changes_and_losses_and_so_does_another_strategy(
     kept = f"--checkpoint-dir={tmp_path / 'checkpoints'}"
     variables = {"TRAINYARD_CLUSTER_FILE": str(path)}
     server, _ = [programs.start(**variables, TASK_TYPE=role) for role in ("ps", "worker")]
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        variables |= {"TASK_TYPE": "client", "TASK_PORT": str(free.getsockname()[1])}
+    (own,) = free_addresses(1)
+    variables |= {"TASK_TYPE": "client", "TASK_PORT": own.rpartition(":")[2]}
     flags = ("--follow-cluster", "--updates=sync", "--log-every=10", kept)
     client = programs.start(ENDLESS, *flags, "--checkpoint-every=1000", **variables)
     client.until(r"^step=10 ")
@@ -119,7 +88,7 @@ def test_a_client_goes_on_after_changes_and_losses_and_so_does_another_strategy(
     new.replace(path)  # Another list, but of the same servers.
     assert client.code() == 75
     assert "cluster changed: worker 1 -> 1, ps 1 -> 1\n" in client.output
-    step = number(r"stopped at step (\d+)", client)
+    step = client.number(r"stopped at step (\d+)")
 
     client = programs.start(ENDLESS, *flags, "--checkpoint-every=20", **variables)
     client.until(rf"^resumed step={step} ")
@@ -130,12 +99,12 @@ def test_a_client_goes_on_after_changes_and_losses_and_so_does_another_strategy(
     server.kill()
     assert client.code(LOSS_SECONDS) == 75
     assert "lost a parameter server" in client.output
-    saved = number(r"resumes from checkpoint step (\d+)", client)
+    saved = client.number(r"resumes from checkpoint step (\d+)")
     assert saved >= step + 20
 
     alone = programs.start(f"--epochs={saved // 50 + 5}", kept)
     assert alone.code() == 0
-    assert number(r"^resumed step=(\d+) ", alone) >= saved
+    assert alone.number(r"^resumed step=(\d+) ") >= saved
     assert alone.accuracy() >= 0.9
 
 
@@ -219,11 +188,10 @@ os._exit(0)
 def test_synchronous_training_survives_the_loss_of_a_worker(programs):
     programs.addresses(chief=1, ps=1, worker=2)
     flags = ("--updates=sync", "--log-every=10")
-    members = [programs.member(role, i) for role, i in (("ps", 0), ("worker", 0), ("worker", 1))]
+    _, kept, lost = [programs.member(*one) for one in (("ps", 0), ("worker", 0), ("worker", 1))]
     chief = programs.member("chief", 0, "--epochs=6", *flags)
     chief.until(r"^step=20 ")
-    members[2].kill()
+    lost.kill()
     assert chief.code() == 0
     assert chief.accuracy() >= 0.9
-    members[1].process.terminate()
-    assert members[1].code(PROMPT_SECONDS) == 143
+    assert kept.terminate() == 143
