@@ -799,7 +799,7 @@ def test_who_may_come_in_may_be_answered(render):
     """A session's client is dialled by the servers, too."""
     jupyter = {"podSelector": {"matchLabels": {"app": "jupyter"}}}
     values = {"from": [jupyter], "egress": {"restricted": True}}
-    spec = policy(render({"networkPolicy": values}))
+    spec = policy(render({"networkPolicy": values, "sample": {"dataset": "digits"}}))
     assert spec["egress"][0] == {"to": [RELEASE, CLIENT, jupyter]}
 
 

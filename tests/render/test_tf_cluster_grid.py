@@ -136,7 +136,11 @@ FEATURES: dict[str, Values] = {
     },
     "no word to the API server": {"waiter": {"method": "marker"}},
     "packed": {"topology": {"policy": "pack", "key": "topology.kubernetes.io/zone"}},
-    "spread": {"topology": {"policy": "spread"}, "networkPolicy": {"egress": {"restricted": True}}},
+    "spread": {
+        "topology": {"policy": "spread"},
+        "networkPolicy": {"egress": {"restricted": True}},
+        "sample": {"dataset": "digits"},
+    },
     "code from git": {
         "code": {"source": "git", "git": {"repository": "https://git.example.org/t.git"}},
         "command": ["/train"],

@@ -46,6 +46,12 @@ def test_two_renders_are_equal(helm):
     assert first.stdout == second.stdout
 
 
+def test_a_number_of_the_command_line_is_the_same_number(template):
+    """Helm reads 2 as an integer from --set and as a float from values.yaml."""
+    refused = template(None, "--set", "runPolicy.exitCodes.retryable={2}")
+    assert "runPolicy.exitCodes: 2 cannot be both" in refused.stderr
+
+
 def test_a_new_version_changes_labels_of_objects_and_no_pod_and_no_selector(copy_of_chart, render):
     old = render()
     about = copy_of_chart / "Chart.yaml"

@@ -582,6 +582,28 @@ BAD_TOGETHER = [
     ({"ps": {"podLabels": {"trainyard/cluster-member": "no"}}}, "ps.podLabels", "own", "remove it"),
     ({"podLabels": {"kueue.x-k8s.io/queue-name": "q"}}, "podLabels", "own", "remove it"),
     ({"podLabels": {"batch.kubernetes.io/job-name": "q"}}, "podLabels", "own", "remove it"),
+    *(
+        ({where: labels}, where, f'"{key}"', way_out)
+        for where, key, way_out in (
+            ("podLabels", "kueue.x-k8s.io/priority-class", "move it to commonLabels"),
+            ("podLabels", "kueue.x-k8s.io/max-exec-time-seconds", "move it to commonLabels"),
+            ("commonLabels", "kueue.x-k8s.io/queue-name", "value queue; set that"),
+            ("commonLabels", "app.kubernetes.io/part-of", "use another key"),
+            ("commonLabels", "helm.sh/chart", "use another key"),
+            ("commonLabels", "trainyard/run", "use another key"),
+        )
+        for labels in ({key: "1"},)
+    ),
+    *(
+        ({"mode": "session", "runPolicy": {name: value}}, f"runPolicy.{name}", "session", "remove")
+        for name, value in (
+            ("activeDeadlineSeconds", 3600),
+            ("ttlSecondsAfterFinished", 0),
+            ("cleanPodPolicy", "All"),
+            ("cleanPodPolicy", "None"),
+        )
+    ),
+    (CLOSED, "networkPolicy.egress.to", "public image", "set sample.dataset"),
     ({"evaluator": {"podLabels": {"job-name": "q"}}}, "evaluator.podLabels", "own", "remove it"),
     *(
         ({"env": [{"name": name}]}, f"env: {name}", "set by the chart", "remove it")

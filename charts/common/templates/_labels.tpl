@@ -24,6 +24,7 @@ app.kubernetes.io/component: {{ . | quote }}
 
 {{/*
 common.labels.object: the labels of an object's metadata. They hold versions, so they belong to no selector and no pod template.
+The chart's value commonLabels is added, where it has one.
 Takes: context (the root context), component (a role or a part; may be left out).
 Gives: YAML lines.
 */}}
@@ -34,6 +35,11 @@ app.kubernetes.io/part-of: trainyard
 app.kubernetes.io/managed-by: {{ include "common.labels.value" .context.Release.Service | quote }}
 app.kubernetes.io/version: {{ include "common.labels.value" ($chart.AppVersion | default $chart.Version) | quote }}
 helm.sh/chart: {{ include "common.labels.value" (printf "%s-%s" $chart.Name $chart.Version) | quote }}
+{{- $common := dict -}}
+{{- include "common.values.overlay" (dict "base" $common "over" .context.Values.commonLabels) -}}
+{{- with $common }}
+{{ include "common.labels.print" . }}
+{{- end }}
 {{- end -}}
 
 {{/*
@@ -73,6 +79,25 @@ Gives: YAML lines.
   {{- $_ := set $strings $key (include "common.values.text" $value) -}}
 {{- end -}}
 {{- toYaml $strings -}}
+{{- end -}}
+
+{{/*
+common.labels.reservedOnObjects: refuse labels for all objects that would take the place of the charts' own.
+Takes: user (a map), path (the value's name in messages), instead (a map: labels that another value is for, and that value's name).
+Gives: JSON, a list of messages.
+*/}}
+{{- define "common.labels.reservedOnObjects" -}}
+{{- $messages := list -}}
+{{- range $key, $value := .user -}}
+  {{- with get $.instead $key -}}
+    {{- $messages = append $messages (printf "%s: the label %q is for the value %s; set that" $.path $key .) -}}
+  {{- else -}}
+    {{- if regexMatch "^(app\\.kubernetes\\.io|helm\\.sh|trainyard)/" $key -}}
+      {{- $messages = append $messages (printf "%s: the label %q is the chart's own; remove it or use another key" $.path $key) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $messages -}}
 {{- end -}}
 
 {{/*

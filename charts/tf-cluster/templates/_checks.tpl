@@ -40,6 +40,14 @@ Gives: JSON, a list of messages.
   {{- if $values.runPolicy.suspend -}}
     {{- $messages = append $messages "runPolicy.suspend: a session cannot be suspended; remove it and uninstall the release, or set mode to job" -}}
   {{- end -}}
+  {{- range $limit := list "activeDeadlineSeconds" "ttlSecondsAfterFinished" -}}
+    {{- if not (kindIs "invalid" (index $values.runPolicy $limit)) -}}
+      {{- $messages = append $messages (printf "runPolicy.%s: it would end nothing, for a session ends with `helm uninstall` alone; remove it, or set mode to job" $limit) -}}
+    {{- end -}}
+  {{- end -}}
+  {{- if ne $values.runPolicy.cleanPodPolicy "Running" -}}
+    {{- $messages = append $messages (printf "runPolicy.cleanPodPolicy: it would clean nothing, for a session ends with `helm uninstall` alone; remove %q, or set mode to job" $values.runPolicy.cleanPodPolicy) -}}
+  {{- end -}}
   {{- if eq $values.waiter.method "marker" -}}
     {{- $messages = append $messages "waiter.method: nobody waits for an end in a session; remove it, or set mode to job" -}}
   {{- end -}}
@@ -86,9 +94,9 @@ Gives: JSON, a list of messages.
 {{- define "tf-cluster.check.ending" -}}
 {{- $values := .Values -}}
 {{- $messages := list -}}
-{{- $codes := $values.runPolicy.exitCodes -}}
-{{- range $code := $codes.permanent -}}
-  {{- if has $code ($codes.retryable | default list) -}}
+{{- $retryable := include "common.jobs.exitCodes" $values.runPolicy.exitCodes.retryable | fromJsonArray -}}
+{{- range $code := include "common.jobs.exitCodes" $values.runPolicy.exitCodes.permanent | fromJsonArray -}}
+  {{- if has $code $retryable -}}
     {{- $messages = append $messages (printf "runPolicy.exitCodes: %d cannot be both permanent and retryable; remove it from one list" (int $code)) -}}
   {{- end -}}
 {{- end -}}
@@ -98,6 +106,8 @@ Gives: JSON, a list of messages.
     {{- $messages = append $messages "networkPolicy.egress.to: code.source is git, and nothing may go out to the repository; add a rule for it" -}}
   {{- else if and (eq $values.code.source "sample") (eq $values.sample.dataset "download") -}}
     {{- $messages = append $messages "networkPolicy.egress.to: sample.dataset is download, and nothing may go out to the Internet; add a rule for it, or use another dataset" -}}
+  {{- else if and (eq $values.code.source "sample") (eq $values.sample.dataset "auto") (eq $values.image.repository "tensorflow/tensorflow") -}}
+    {{- $messages = append $messages "networkPolicy.egress.to: the public image holds no digits, and nothing may go out to the Internet for them; add a rule for it, or set sample.dataset to what your image or volumes.data holds" -}}
   {{- end -}}
 {{- end -}}
 {{- if include "tf-cluster.byMarker" . -}}
@@ -244,14 +254,19 @@ Gives: JSON, a list of messages.
 {{- end -}}
 
 {{/*
-tf-cluster.check.labels: pods must stay with their Job and their Service.
+tf-cluster.check.labels: pods must stay with their Job and their Service, and Kueue must find what is meant for it.
 Takes: the root context.
 Gives: JSON, a list of messages.
 */}}
 {{- define "tf-cluster.check.labels" -}}
-{{- $messages := list -}}
+{{- $messages := include "common.labels.reservedOnObjects" (dict "user" .Values.commonLabels "path" "commonLabels" "instead" (dict "kueue.x-k8s.io/queue-name" "queue")) | fromJsonArray -}}
 {{- range $path, $labels := dict "podLabels" .Values.podLabels "chief.podLabels" .Values.chief.podLabels "worker.podLabels" .Values.worker.podLabels "ps.podLabels" .Values.ps.podLabels "evaluator.podLabels" .Values.evaluator.podLabels -}}
   {{- $messages = concat $messages (include "common.labels.reserved" (dict "user" $labels "path" $path "reserved" (list "trainyard/cluster-member" "kueue.x-k8s.io/queue-name")) | fromJsonArray) -}}
+  {{- range $key := list "kueue.x-k8s.io/priority-class" "kueue.x-k8s.io/max-exec-time-seconds" -}}
+    {{- if hasKey ($labels | default dict) $key -}}
+      {{- $messages = append $messages (printf "%s: Kueue reads the label %q of Jobs, not of pods; move it to commonLabels" $path $key) -}}
+    {{- end -}}
+  {{- end -}}
 {{- end -}}
 {{- toJson $messages -}}
 {{- end -}}
