@@ -27,7 +27,6 @@ REGISTRY = "localhost"
 """A registry name that no node ever asks: these images are only loaded, never pulled."""
 
 BASE_RELEASE = "bookworm"
-BASE_PACKAGES = ("ca-certificates", "python3", "python3-venv")
 BASE_EPOCH = "1735689600"
 """The time that files of the base get, in seconds since 1970, so that builds agree."""
 
@@ -42,6 +41,8 @@ class Image:
     """One image: a folder below ``images/``, and the files outside it that its build copies."""
 
     name: str
+    packages: tuple[str, ...]
+    """The Debian packages of a base of our own, where the public one cannot be pulled."""
     sources: tuple[Path, ...] = ()
     """Files and folders outside ``images/<name>`` that go into it, relative to the checkout."""
 
@@ -57,8 +58,14 @@ class Image:
         for path in sorted(self._files()):
             name = path.relative_to(paths.ROOT).as_posix()
             digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
-        digest.update(" ".join((BASE_RELEASE, *BASE_PACKAGES)).encode())
+        digest.update(" ".join((BASE_RELEASE, *self.packages)).encode())
         return digest.hexdigest()[:12]
+
+    @property
+    def own_base(self) -> str:
+        """The name of the base of our own: one for each choice of packages."""
+        digest = hashlib.sha256(" ".join(self.packages).encode()).hexdigest()[:12]
+        return f"{REGISTRY}/trainyard/base:{BASE_RELEASE}-{digest}"
 
     @property
     def reference(self) -> str:
@@ -81,8 +88,13 @@ class Image:
             yield from (p for p in found if p.is_file() and p.suffix not in {".md", ".pyc"})
 
 
-TENSORFLOW = Image("tensorflow", sources=(Path("charts/tf-cluster/samples"),))
-ALL = (TENSORFLOW,)
+TENSORFLOW = Image(
+    "tensorflow",
+    packages=("ca-certificates", "python3", "python3-venv"),
+    sources=(Path("charts/tf-cluster/samples"),),
+)
+GIT = Image("git", packages=("ca-certificates", "git"))
+ALL = (TENSORFLOW, GIT)
 
 
 class Builder:
@@ -134,11 +146,10 @@ class Builder:
         public = found[1]
         if self._has(public) or self._pulls(public):
             return public
-        own = f"{REGISTRY}/trainyard/base:{BASE_RELEASE}"
-        if not self._has(own):
+        if not self._has(image.own_base):
             say(f"{public} cannot be pulled here; making a base image from Debian packages instead")
-            self._make_base(own)
-        return own
+            self._make_base(image)
+        return image.own_base
 
     def _pulls(self, reference: str) -> bool:
         try:
@@ -147,13 +158,13 @@ class Builder:
         except TrainyardError:
             return False
 
-    def _make_base(self, reference: str) -> None:
-        """Make a minimal Debian with Python from packages, and give it to the engine."""
+    def _make_base(self, image: Image) -> None:
+        """Make a minimal Debian with the image's packages, and give it to the engine."""
         system.ensure([system.MMDEBSTRAP])
         with tempfile.TemporaryDirectory(prefix="trainyard-base-") as scratch:
             tree = Path(scratch) / "base.tar"
             argv = [
-                *("mmdebstrap", "--variant=minbase", f"--include={','.join(BASE_PACKAGES)}"),
+                *("mmdebstrap", "--variant=minbase", f"--include={','.join(image.packages)}"),
                 # The mirror belongs to the machine that builds, not to the image.
                 "--customize-hook=rm -rf $1/etc/apt/sources.list $1/etc/apt/sources.list.d/*",
                 "--customize-hook=rm -rf $1/var/log/* $1/var/cache/ldconfig/aux-cache",
@@ -161,9 +172,9 @@ class Builder:
             ]
             run(argv, env={**os.environ, "SOURCE_DATE_EPOCH": BASE_EPOCH}, timeout=BUILD_TIMEOUT_S)
             if self._engine == "buildah":
-                self._commit(tree, reference)
+                self._commit(tree, image.own_base)
             else:
-                run([self._engine, "import", tree, reference], timeout=BUILD_TIMEOUT_S)
+                run([self._engine, "import", tree, image.own_base], timeout=BUILD_TIMEOUT_S)
 
     def _commit(self, tree: Path, reference: str) -> None:
         container = run(["buildah", "from", "scratch"]).stdout.strip()

@@ -1,12 +1,16 @@
 """Pods of our own, from which connections to a release are tried, and to which they may be."""
 
+import base64
+import io
+import tarfile
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TypeVar
 
 import yaml
 
 from trainyard.errors import TrainyardError
-from trainyard.kube import Kubectl, Values
+from trainyard.kube import Kubectl, Object, Values
 from trainyard.waiting import wait_for
 
 T = TypeVar("T")
@@ -42,6 +46,15 @@ class Probe:
         script = 'python3 -c "$0" >/dev/null 2>&1 &'
         self._exec("sh", "-c", script, SERVE)
 
+    def receive(self, folder: Path) -> None:
+        """Copy a folder into the working directory of the pod's container, which is served."""
+        with io.BytesIO() as packed:
+            with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+                archive.add(folder, folder.name)
+            text = base64.b64encode(packed.getvalue()).decode()
+        unpack = ("exec", "--stdin", self.pod, "--", "sh", "-c", "base64 -d | tar xz")
+        self.kubectl.run(*unpack, stdin=text)
+
     def reaches(self, target: str) -> bool:
         """Say whether a connection to ``target``, host:port, comes about."""
         host, _, port = target.rpartition(":")
@@ -57,7 +70,7 @@ def start(
     kubectl: Kubectl, image_values: Values, name: str, labels: Mapping[str, str] | None = None
 ) -> Probe:
     """Start a pod with these labels that serves on PORT, and wait until it does."""
-    kubectl.apply(yaml.safe_dump(_pod(name, labels or {}, image_values.get("image", {}))))
+    kubectl.apply(yaml.safe_dump(pod(name, labels or {}, image_values)))
     wait_for(lambda: kubectl.ready("pod", name), f"the probe {name}", timeout=SETTLES_WITHIN_S)
     return Probe(kubectl, name)
 
@@ -78,8 +91,9 @@ def settled(look: Callable[[], T], expected: T) -> T:
     return seen
 
 
-def _pod(name: str, labels: Mapping[str, str], image: Values) -> dict[str, object]:
-    """Give a pod that the strictest Pod Security takes."""
+def pod(name: str, labels: Mapping[str, str], image_values: Values) -> Object:
+    """Give a pod that serves on PORT, of a kind that the strictest Pod Security takes."""
+    image = image_values.get("image", {})
     reference = "{registry}/{repository}:{tag}".format(
         registry=image.get("registry", "docker.io"),
         repository=image.get("repository", "tensorflow/tensorflow"),

@@ -16,6 +16,9 @@ from trainyard.waiting import wait_for
 
 pytestmark = pytest.mark.cluster
 
+PORTS_FROM = 23222
+"""Of the nodes' ports, some that are below those which connections take and above the usual."""
+
 CLOSED = """
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -124,3 +127,18 @@ def test_a_release_reaches_only_what_it_may(namespace, helm, image_values, enfor
 def test_training_needs_no_more_than_restricted_egress_allows(install, enforced):
     closed = {"networkPolicy": {"egress": {"restricted": True}}}
     must_complete(install({**closed, "sample": {"epochs": 2}}))
+
+
+def test_training_runs_on_the_nodes_own_network(namespace, install):
+    """Pod Security forbids that below ``privileged``; each role needs a port of its own."""
+    allowed = "pod-security.kubernetes.io/enforce=privileged"
+    namespace.run("label", "namespace", namespace.namespace, allowed, "--overwrite")
+    ports = {role: {"port": PORTS_FROM + at} for at, role in enumerate(("chief", "ps"))}
+    worker = {"worker": {"replicas": 1, "port": PORTS_FROM + 2}}
+    release = install({"hostNetwork": True, **ports, **worker, "sample": {"epochs": 2}})
+    must_complete(release)
+    spec = json.loads(namespace.get("configmap", "my-tf-cluster-cluster")["data"]["cluster"])
+    assert spec["worker"][0].endswith(f":{PORTS_FROM + 2}")
+    for pod in release.pods():
+        assert pod["spec"]["hostNetwork"]
+        assert pod["status"]["podIP"] == pod["status"]["hostIP"]

@@ -147,24 +147,3 @@ def test_the_logs_of_failed_tasks_stay(install):
     failed = [pod for pod in release.pods("worker") if pod["status"]["phase"] == "Failed"]
     assert failed
     assert all("no GPU here" in log(release, pod) for pod in failed)
-
-
-PROGRAM = """
-import json, os, socket, sys
-config = json.loads(os.environ["TF_CONFIG"])
-role, index = config["task"]["type"], config["task"]["index"]
-host, _, port = config["cluster"][role][index].rpartition(":")
-with socket.create_server((host, int(port))) as server:
-    if role == "chief":
-        sys.exit(print("the chief is done"))
-    while True:
-        server.accept()[0].close()
-"""
-
-
-def test_a_program_that_is_written_in_the_values(install):
-    """It knows nothing of TensorFlow: any program that reads TF_CONFIG will do."""
-    code = {"source": "inline", "inline": {"train.py": PROGRAM}}
-    release = install({"code": code, "command": ["python3", "-u", "/opt/trainyard/code/train.py"]})
-    must_complete(release)
-    assert "the chief is done" in lead_logs(release)[-1]

@@ -5,34 +5,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.repositories import git, with_commits
 
 REPOSITORY = "https://git.example.org/team/train.git"
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = [
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@example.org",
-        "-c",
-        "init.defaultBranch=main",
-    ]
-    argv = ["git", *identity, "-C", str(folder), *arguments]
-    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
 
 
 @pytest.fixture
 def repository(tmp_path):
     """Give a repository with two commits, a tag on the first, and a branch."""
-    folder = tmp_path / "origin"
-    folder.mkdir()
-    git(folder, "init", "--quiet")
-    for text in ("one", "two"):
-        (folder / "train.py").write_text(text)
-        git(folder, "add", "train.py")
-        git(folder, "commit", "--quiet", "-m", text)
-    git(folder, "tag", "v1", "HEAD~1")
+    folder = with_commits(tmp_path / "origin", "one", "two")
     git(folder, "branch", "old", "HEAD~1")
     return folder
 
