@@ -461,13 +461,23 @@ def test_B52_a_gang_is_those_who_must_start_together(render):
     """Two gangs that have half started wait for each other, or a member is not in it
     (trainer#1264, volcano#1387, kubeflow/common#112, trainer#1245).
     """
-    objects = render({**FULL, "podGroup": "gang", "schedulerName": "volcano"})
+    gang = {"podGroup": {"create": "volcano", "name": "gang"}, "schedulerName": "volcano"}
+    objects = render({**FULL, **gang})
     for pod in objects.tasks():
         member = pod.role != "evaluator"
         label, note = "scheduling.x-k8s.io/pod-group", "scheduling.k8s.io/group-name"
         assert pod.labels.get(label) == ("gang" if member else None)
         assert pod.metadata["annotations"].get(note) == ("gang" if member else None)
     assert {pod.spec["schedulerName"] for pod in objects.pods()} == {"volcano"}
+    (group,) = objects.of("PodGroup")
+    assert group["apiVersion"] == "scheduling.volcano.sh/v1beta1"
+    assert group["metadata"]["name"] == "gang"
+    assert group["spec"]["minMember"] == 6  # A chief, three workers, two servers.
+    coscheduled = {**RING, "worker": {"replicas": 5}, "podGroup": {"create": "coscheduling"}}
+    (group,) = render(coscheduled).of("PodGroup")
+    assert group["apiVersion"] == "scheduling.x-k8s.io/v1alpha1"
+    assert group["metadata"]["name"] == "my-tf-cluster"
+    assert group["spec"]["minMember"] == 5
 
 
 def test_B53_a_volume_of_several_pods_can_be_mounted_by_them(render, refuse):

@@ -150,7 +150,11 @@ FEATURES: dict[str, Values] = {
         "command": ["/train"],
     },
     "on its own": {"run": {"onScale": "keep"}, "runPolicy": {"startDeadlineSeconds": 0}},
-    "in a queue, as a gang": {"queue": "team", "podGroup": "gang", "schedulerName": "volcano"},
+    "in a queue, as a gang": {
+        "queue": "team",
+        "podGroup": {"name": "gang"},
+        "schedulerName": "volcano",
+    },
     "a file only": {"tfConfig": False, "clusterDomain": ""},
     "other volumes": {
         "volumes": {

@@ -36,6 +36,13 @@ Gives: JSON, a list of messages.
 {{- if and (eq ($values.service.ipFamilyPolicy | default "") "SingleStack") (gt (len ($values.service.ipFamilies | default list)) 1) -}}
   {{- $messages = append $messages "service.ipFamilyPolicy: SingleStack takes one of service.ipFamilies; name one, or set PreferDualStack" -}}
 {{- end -}}
+{{- $group := $values.podGroup -}}
+{{- if and (eq $group.create "volcano") (not $values.schedulerName) -}}
+  {{- $messages = append $messages "schedulerName: it is empty, and only Volcano's own scheduler knows the PodGroup that podGroup.create makes; set it to volcano" -}}
+{{- end -}}
+{{- if and $group.queue (ne $group.create "volcano") -}}
+  {{- $messages = append $messages "podGroup.queue: it is for a PodGroup of Volcano's that the chart makes; set podGroup.create to volcano, or remove it (Kueue's queue is the value queue)" -}}
+{{- end -}}
 {{- if eq $values.mode "session" -}}
   {{- if $values.runPolicy.suspend -}}
     {{- $messages = append $messages "runPolicy.suspend: a session cannot be suspended; remove it and uninstall the release, or set mode to job" -}}

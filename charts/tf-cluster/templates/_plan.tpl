@@ -85,6 +85,16 @@ Gives: a number; 1 for the chief.
 {{- end -}}
 
 {{/*
+tf-cluster.podGroup: the group of pods that start together, if any.
+Takes: the root context.
+Gives: a name, or nothing.
+*/}}
+{{- define "tf-cluster.podGroup" -}}
+{{- $own := ternary (include "tf-cluster.fullname" .) "" (ne .Values.podGroup.create "") -}}
+{{- .Values.podGroup.name | default $own -}}
+{{- end -}}
+
+{{/*
 tf-cluster.port: where the tasks of a role listen.
 Takes: context, role.
 Gives: a number.

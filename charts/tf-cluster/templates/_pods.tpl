@@ -117,7 +117,7 @@ Gives: YAML lines: metadata and spec.
 {{- $annotations := dict -}}
 {{- if $member -}}
   {{- $_ := set $labels "trainyard/cluster-member" "true" -}}
-  {{- with $values.podGroup -}}
+  {{- with include "tf-cluster.podGroup" $root -}}
     {{- $_ := set $labels "scheduling.x-k8s.io/pod-group" . -}}
     {{- $_ := set $annotations "scheduling.k8s.io/group-name" . -}}
   {{- end -}}

@@ -27,7 +27,7 @@ tpu: {accelerator: "", topology: "", chips: 4}
 topology: {policy: "", key: kubernetes.io/hostname}
 hostNetwork: false
 queue: ""
-podGroup: ""
+podGroup: {create: "", name: "", queue: ""}
 volumes:
   checkpoints: {enabled: true, mountPath: /mnt/checkpoints, existingClaim: "", storageClass: "", size: 1Gi}
   logs: {enabled: true, mountPath: /mnt/logs, existingClaim: "", storageClass: "", size: 1Gi}
