@@ -8,14 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
-from trainyard.errors import TrainyardError
+from trainyard import exceptions
 from trainyard.findings import Finding
 
 FILE = "ci/check-exceptions.yaml"
 UNUSED = "exception-unused"
-KEYS = {"rule", "reason", "object", "path"}
+NEEDS = frozenset({"rule", "reason"})
+MAY = frozenset({"object", "path"})
 
 
 @dataclass(frozen=True)
@@ -39,24 +38,11 @@ class Exemption:
 
 def load(chart: Path) -> list[Exemption]:
     """Read a chart's list; TrainyardError where it is not one."""
-    file = chart / FILE
-    if not file.is_file():
-        return []
-    entries = yaml.safe_load(file.read_text()) or []
-    if not isinstance(entries, list):
-        raise TrainyardError(f"{file} is no list of exceptions.")
-    for entry in entries:
-        told = isinstance(entry, dict) and {"rule", "reason"} <= entry.keys() <= KEYS
-        if not told or not all(isinstance(text, str) for text in entry.values()):
-            raise TrainyardError(
-                f"{file} holds an entry that is no exception: {entry}",
-                "It needs rule and reason, and may have object and path, all of them texts.",
-            )
-    return [Exemption(**entry) for entry in entries]
+    return [Exemption(**entry) for entry in exceptions.read(chart / FILE, NEEDS, MAY)]
 
 
 def explained(
-    chart: str, findings: Iterable[Finding], exceptions: list[Exemption]
+    chart: str, findings: Iterable[Finding], exemptions: list[Exemption]
 ) -> tuple[list[Finding], int]:
     """Give the findings that no entry explains, and how many were explained.
 
@@ -66,11 +52,11 @@ def explained(
     left: list[Finding] = []
     count = 0
     for found in findings:
-        meant = [entry for entry in exceptions if entry.explains(found)]
+        meant = [entry for entry in exemptions if entry.explains(found)]
         used.update(meant)
         count += bool(meant)
         left += [] if meant else [found]
-    for entry in exceptions:
+    for entry in exemptions:
         if entry not in used:
             message = f"nothing is found any more that this entry explains: {entry.rule}"
             place = " ".join(filter(None, (entry.object, entry.path)))

@@ -2,16 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import yaml
-
+from trainyard import exceptions
 from trainyard.errors import TrainyardError
-from trainyard.render.objects import UniqueKeyLoader
 from trainyard.render.renderer import Branch
 
 FILE = "ci/coverage-exceptions.yaml"
-KEYS = frozenset({"file", "line", "text", "way", "reason"})
+NEEDS = frozenset({"file", "way", "reason"})
+MAY = frozenset({"line", "text"})
 WAYS = ("taken", "else")
 
 
@@ -45,33 +43,11 @@ class Excepted:
 def read(chart: Path) -> list[Excepted]:
     """Read a chart's exceptions; none where it has no such file. TrainyardError if it is wrong."""
     file = chart / FILE
-    if not file.is_file():
-        return []
-    try:
-        entries = yaml.load(file.read_text(), UniqueKeyLoader)
-    except yaml.YAMLError as error:
-        raise TrainyardError(f"{file} is no YAML: {error}") from error
-    if not isinstance(entries, list):
-        raise TrainyardError(f"{file} holds no list of exceptions.")
-    return [_exception(entry, file, number) for number, entry in enumerate(entries, start=1)]
-
-
-def _exception(entry: Any, file: Path, number: int) -> Excepted:  # noqa: ANN401  # any YAML
-    if not isinstance(entry, dict) or not entry.keys() <= KEYS:
-        raise TrainyardError(
-            f"Entry {number} of {file} is no exception: {entry}.",
-            "It has the keys file, text or line, way (taken or else) and reason.",
-        )
-    named = entry.get("text") or entry.get("line")
-    if not (entry.get("file") and named and entry.get("reason") and entry.get("way") in WAYS):
-        raise TrainyardError(
-            f"Entry {number} of {file} lacks something: {entry}.",
-            "It needs file, text or line, way (taken or else) and reason.",
-        )
-    return Excepted(
-        str(entry["file"]),
-        str(entry["way"]),
-        str(entry["reason"]),
-        str(entry.get("text", "")),
-        int(entry.get("line", 0)),
-    )
+    entries = exceptions.read(file, NEEDS, MAY)
+    for entry in entries:
+        if entry["way"] not in WAYS or not entry.keys() & MAY:
+            raise TrainyardError(
+                f"An entry of {file} names no branch: {entry}.",
+                "It needs text or line, and way is taken or else.",
+            )
+    return [Excepted(**entry) for entry in entries]
