@@ -218,7 +218,7 @@ Gives: JSON, a list of messages.
 {{- end -}}
 {{- if $values.hostNetwork -}}
   {{- $users := dict -}}
-  {{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
+  {{- range $role := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
     {{- $port := include "tf-cluster.port" (dict "context" $ "role" $role) -}}
     {{- if hasKey $users $port -}}
       {{- $messages = append $messages (printf "%s.port: on the nodes' network %s is taken by %s; choose another" $role $port (get $users $port)) -}}
