@@ -688,15 +688,30 @@ def test_servers_put_up_with_any_number_of_lost_pods(render):
 
 
 @pytest.mark.parametrize(
-    ("policy", "after", "lead", "others"),
-    [("Running", "stop", None, None), ("All", "stop", 300, 0), ("None", "stay", None, None)],
+    ("policy", "ttl", "kept"),
+    [
+        ("Running", None, (None, None)),
+        ("Running", 60, (300, 60)),
+        ("All", None, (None, 0)),
+        ("All", 60, (300, 0)),
+        ("All", 3600, (3600, 0)),
+        ("None", None, (None, None)),
+    ],
 )
-def test_what_is_left_when_it_has_ended(render, policy, after, lead, others):
-    objects = render({"runPolicy": {"cleanPodPolicy": policy}, **EVALUATED})
-    for role in ("chief", "worker", "ps", "evaluator"):
-        ttl = objects.job(role)["spec"].get("ttlSecondsAfterFinished")
-        assert ttl == (lead if role == "chief" else others)
-        if role != "chief":
+@pytest.mark.parametrize(
+    "plan", [EVALUATED, {**OLD, "success": {"role": "allWorkers"}}], ids=["chief", "all workers"]
+)
+def test_what_is_left_when_it_has_ended(render, plan, policy, ttl, kept):
+    """The result stays, and with it a `helm upgrade` that changes nothing trains no second time."""
+    run_policy = {"cleanPodPolicy": policy, "ttlSecondsAfterFinished": ttl}
+    objects = render({"runPolicy": run_policy, **plan})
+    deciding = "worker" if "success" in plan else "chief"
+    after = "stay" if policy == "None" else "stop"
+    assert deciding in objects.roles()
+    for role in objects.roles():
+        seconds = objects.job(role)["spec"].get("ttlSecondsAfterFinished")
+        assert seconds == kept[role != deciding]
+        if role != deciding:
             assert f"--after-end={after}" in objects.pod(role).container("await-end")["args"]
 
 
