@@ -215,6 +215,9 @@ def test_B21_on_the_nodes_network_ports_do_not_collide_and_names_still_work(rend
         assert apart["labelSelector"]["matchLabels"][COMPONENT] == role
     (policy,) = objects.of("NetworkPolicy")
     assert {each["port"] for each in policy["spec"]["ingress"][1]["ports"]} == set(ports.values())
+    # An evaluator serves nobody, and may share a node and its ports with all others.
+    beside = {"hostNetwork": True, "strategy": "mirrored", "evaluator": {"replicas": 1}}
+    assert "ports" not in render(beside).pod("evaluator").container()
 
 
 def test_B22_a_statefulsets_name_leaves_room_for_the_label_of_its_revision(render):

@@ -569,15 +569,28 @@ def test_whoever_waits_sees_the_marker_and_knows_when_to_give_up(render):
         ({"runPolicy": {"startDeadlineSeconds": 60}}, 660),
         ({"waiter": {"silenceSeconds": None}}, 1200),
         ({"waiter": {"silenceSeconds": 7200}, "runPolicy": {"startDeadlineSeconds": 60}}, 7200),
+        ({"waiter": {"silenceSeconds": 7200}, "runPolicy": {"startDeadlineSeconds": 0}}, 7200),
     ],
-    ids=["usual", "a short deadline", "null", "as it was said"],
+    ids=["usual", "a short deadline", "null", "as it was said", "said for any start"],
 )
 def test_how_long_a_silent_task_is_waited_for_can_be_said(render, values, silence):
-    waiter = {**values.get("waiter", {}), "method": "marker"}
-    args = render({**values, "waiter": waiter}).pod("ps").container("await-end")["args"]
-    assert f"--silence-seconds={silence}" in args
-    by_the_api = render(values).pod("ps").container("await-end")["args"]
-    assert not [each for each in by_the_api if each.startswith("--silence-seconds")]
+    for method in ("marker", "api"):
+        waiter = {**values.get("waiter", {}), "method": method}
+        args = render({**values, "waiter": waiter}).pod("ps").container("await-end")["args"]
+        assert f"--silence-seconds={silence}" in args
+        assert "--no-ports" not in args
+
+
+def test_silence_tells_nothing_where_a_start_may_last_for_ever(render):
+    values = {"runPolicy": {"startDeadlineSeconds": 0}}
+    args = render(values).pod("ps").container("await-end")["args"]
+    assert "--silence-seconds=0" in args
+
+
+def test_an_evaluator_looks_for_the_name_of_a_task_without_a_port(render):
+    values = {"strategy": "mirrored", **EVALUATED}
+    args = render(values).pod("evaluator").container("await-end")["args"]
+    assert {"--no-ports", "--silence-seconds=1200"} <= set(args)
 
 
 def test_the_first_of_several_workers_leaves_a_marker_and_so_do_all_of_a_ring(render):
@@ -688,15 +701,30 @@ def test_servers_put_up_with_any_number_of_lost_pods(render):
 
 
 @pytest.mark.parametrize(
-    ("policy", "after", "lead", "others"),
-    [("Running", "stop", None, None), ("All", "stop", 300, 0), ("None", "stay", None, None)],
+    ("policy", "ttl", "kept"),
+    [
+        ("Running", None, (None, None)),
+        ("Running", 60, (300, 60)),
+        ("All", None, (None, 0)),
+        ("All", 60, (300, 0)),
+        ("All", 3600, (3600, 0)),
+        ("None", None, (None, None)),
+    ],
 )
-def test_what_is_left_when_it_has_ended(render, policy, after, lead, others):
-    objects = render({"runPolicy": {"cleanPodPolicy": policy}, **EVALUATED})
-    for role in ("chief", "worker", "ps", "evaluator"):
-        ttl = objects.job(role)["spec"].get("ttlSecondsAfterFinished")
-        assert ttl == (lead if role == "chief" else others)
-        if role != "chief":
+@pytest.mark.parametrize(
+    "plan", [EVALUATED, {**OLD, "success": {"role": "allWorkers"}}], ids=["chief", "all workers"]
+)
+def test_what_is_left_when_it_has_ended(render, plan, policy, ttl, kept):
+    """The result stays, and with it a `helm upgrade` that changes nothing trains no second time."""
+    run_policy = {"cleanPodPolicy": policy, "ttlSecondsAfterFinished": ttl}
+    objects = render({"runPolicy": run_policy, **plan})
+    deciding = "worker" if "success" in plan else "chief"
+    after = "stay" if policy == "None" else "stop"
+    assert deciding in objects.roles()
+    for role in objects.roles():
+        seconds = objects.job(role)["spec"].get("ttlSecondsAfterFinished")
+        assert seconds == kept[role != deciding]
+        if role != deciding:
             assert f"--after-end={after}" in objects.pod(role).container("await-end")["args"]
 
 

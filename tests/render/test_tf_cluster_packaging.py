@@ -149,3 +149,57 @@ def test_the_notes_say_when_nothing_stays(notes):
     assert "No claim stays" in text
     assert "These claims stay" not in text
     assert "goes with the pod" in text
+
+
+BEGINS = "the training starts from the beginning: volumes.checkpoints.enabled is false"
+
+
+@pytest.mark.parametrize("more", [[], ["strategy=multiWorkerMirrored"]], ids=["chief", "ring"])
+def test_the_notes_promise_to_resume_where_checkpoints_are_kept_and_nowhere_else(notes, more):
+    options = [each for setting in more for each in ("--set", setting)]
+    kept = notes(*options)
+    assert kept.count("resumes from the newest checkpoint.") == 2
+    assert "from the beginning" not in kept
+    lost = notes(*options, "--set", "volumes.checkpoints.enabled=false")
+    assert lost.count("starts from the beginning: volumes.checkpoints.enabled is false.") == 2
+    assert BEGINS in lost
+    assert "newest checkpoint" not in lost
+    disk = notes(*options, "--set", "volumes.checkpoints.hostPath.path=/ck")
+    assert "from the beginning" not in disk
+
+
+@pytest.mark.parametrize(
+    ("strategy", "some"),
+    [("parameterServer", True), ("multiWorkerMirrored", False), ("mirrored", False)],
+)
+def test_the_notes_speak_of_parameter_servers_where_there_are_some(notes, strategy, some):
+    text = notes("--set", f"strategy={strategy}")
+    assert ("ps.replicas" in text) is some
+    assert "Change anything else of the pods (image, arguments, resources …)" in text
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_notes_clean_up_after_this_chart_alone(notes, kept):
+    """In an umbrella chart the instance is shared with charts whose claims are not ours."""
+    text = notes("--set", f"volumes.models.keep={str(kept).lower()}")
+    kinds = "pods,pvc" if kept else "pods"
+    labels = "app.kubernetes.io/instance=my,app.kubernetes.io/name=tf-cluster"
+    assert text.rstrip().endswith(f"kubectl delete {kinds} -n lab -l {labels}")
+
+
+@pytest.mark.parametrize(
+    ("policy", "strategy", "words"),
+    [
+        ("Running", "parameterServer", "go to Completed:"),
+        ("All", "parameterServer", "go to Completed (those of worker, ps are removed):"),
+        (
+            "None",
+            "parameterServer",
+            "go to Completed (those of worker, ps stay until helm uninstall):",
+        ),
+        ("All", "mirrored", "go to Completed:"),
+    ],
+)
+def test_the_notes_say_what_becomes_of_the_pods(notes, policy, strategy, words):
+    text = notes("--set", f"runPolicy.cleanPodPolicy={policy}", "--set", f"strategy={strategy}")
+    assert f"when the chief has ended, {words}" in text

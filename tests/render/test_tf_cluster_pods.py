@@ -302,15 +302,37 @@ def test_the_deadline_is_the_chiefs_for_its_end_is_everybodys(render):
     assert "activeDeadlineSeconds" not in objects.job("worker")["spec"]
 
 
-def test_the_waiter_may_be_another_image_and_program(render):
-    objects = render(
-        {"waiter": {"image": {"repository": "library/busybox", "tag": "1"}, "command": ["/wait"]}}
-    )
+PYTHON = {"image": {"repository": "library/python", "tag": "3.13-slim"}}
+
+
+def test_the_waiters_may_run_in_another_image(render):
+    objects = render({"waiter": PYTHON, "volumes": {"models": {"enabled": False}}})
+    own = [("ps", "await-end"), ("chief", "await-peers"), ("test", "check")]
+    for role, name in own:
+        container = objects.pod(role).container(name)
+        assert container["image"] == "docker.io/library/python:3.13-slim"
+        assert container["command"][0] == "python3"
+    assert objects.pod("ps").container("tensorflow")["image"].startswith("docker.io/tensorflow/")
+
+
+def test_a_waiter_of_ones_own_may_run_in_an_image_without_python(render):
+    busybox = {"image": {"repository": "library/busybox", "tag": "1"}, "command": ["/wait"]}
+    objects = render({"waiter": busybox, "volumes": {"models": {"enabled": False}}})
     waiter = objects.pod("ps").container("await-end")
     assert waiter["image"] == "docker.io/library/busybox:1"
     assert waiter["command"] == ["/wait"]
-    assert objects.pod("chief").container("await-peers")["image"] == waiter["image"]
-    assert objects.pod("ps").container("tensorflow")["image"].startswith("docker.io/tensorflow/")
+    python = [
+        (pod.role, each)
+        for pod in objects.pods()
+        for each in pod.containers
+        if each.get("command", [""])[0] == "python3"
+    ]
+    assert {(role, each["name"]) for role, each in python} >= {
+        ("chief", "await-peers"),
+        ("test", "check"),
+    }
+    for _, container in python:
+        assert container["image"].startswith("docker.io/tensorflow/")
 
 
 # --- images -------------------------------------------------------------------------------------

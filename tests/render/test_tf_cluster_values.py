@@ -503,6 +503,28 @@ BAD_TOGETHER = [
         "code.source is git",
         "add a rule",
     ),
+    *(
+        (
+            {**plan, "networkPolicy": {"egress": {"restricted": True, "apiServerPorts": []}}},
+            "networkPolicy.egress.apiServerPorts",
+            f"{waiting} learn the end from the API server",
+            "add a rule to networkPolicy.egress.to, or set waiter.method to marker",
+        )
+        for plan, waiting in (
+            ({}, "worker, ps"),
+            ({"evaluator": {"replicas": 1}}, "worker, ps, evaluator"),
+            ({**RING, "evaluator": {"replicas": 1}}, "evaluator"),
+        )
+    ),
+    *(
+        (
+            {**plan, "rbac": {"create": False}},
+            "rbac.create",
+            "may not `get` the deciding Job",
+            "serviceAccount.create false",
+        )
+        for plan in ({}, RING, {"serviceAccount": {"name": "training"}})
+    ),
     (
         {**CLOSED, "sample": {"dataset": "download"}},
         "networkPolicy.egress.to",
@@ -774,6 +796,30 @@ def test_what_does_not_go_together_is_refused_with_the_way_out(refuse, values, p
     assert remedy in line
 
 
+@pytest.mark.parametrize(
+    "denied",
+    [
+        {"networkPolicy": {"egress": {"restricted": True, "apiServerPorts": []}}},
+        {"rbac": {"create": False}},
+    ],
+    ids=["no way to it", "no right"],
+)
+@pytest.mark.parametrize(
+    ("plan", "offered"),
+    [
+        ({}, True),
+        ({**RING, "evaluator": {"replicas": 1}}, True),
+        ({"strategy": "mirrored", "evaluator": {"replicas": 1}}, False),
+        ({"sample": {"program": "train_v1"}, "success": {"role": "allWorkers"}}, False),
+    ],
+    ids=["chief", "ring", "mirrored", "all workers"],
+)
+def test_the_marker_is_offered_only_where_it_can_be_had(refuse, denied, plan, offered):
+    message = refuse({**plan, **denied})
+    assert "1 thing to mend" in message
+    assert ("or set waiter.method to marker" in message) is offered
+
+
 TAKEN = [
     {"nameOverride": "a"},
     {"fullnameOverride": "a"},
@@ -784,6 +830,28 @@ TAKEN = [
     {**MARKER, **RING},
     {**MARKER, "success": {"role": "worker0"}, "sample": {"program": "train_v1"}},
     {"mode": "session", "run": {"onChange": "restart"}},
+    *(
+        {**plan, "networkPolicy": {"egress": {"restricted": True, "apiServerPorts": []}}}
+        # Nobody waits there, and by the marker nobody asks.
+        for plan in (RING, {"strategy": "mirrored"}, {"mode": "session"}, MARKER)
+    ),
+    *(
+        {"networkPolicy": {"egress": egress, **more}}
+        for egress, more in (
+            ({"apiServerPorts": []}, {}),
+            ({"apiServerPorts": [], "restricted": True}, {"enabled": False}),
+            ({"apiServerPorts": [], "restricted": True, "to": [{"ports": [{"port": 443}]}]}, {}),
+        )
+    ),
+    *(
+        {**plan, "rbac": {"create": False}}
+        for plan in (
+            {"serviceAccount": {"create": False, "name": "training"}},
+            {"serviceAccount": {"create": False}},
+            {"mode": "session"},
+            MARKER,
+        )
+    ),
     {"queue": "q", "runPolicy": {"suspend": False}},
     {"service": {"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv6"]}},
     {

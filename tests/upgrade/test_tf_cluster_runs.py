@@ -169,6 +169,7 @@ AROUND: dict[str, Values] = {
     "hostNetwork": {"chief": {"port": 3000}, "ps": {"port": 3001}},
     "nccl": {"worker": {"gpu": {"count": 1}}},
     "networkPolicy.egress": {"networkPolicy": {"egress": {"restricted": True}}},
+    "rbac": {"serviceAccount": {"create": False, "name": "training"}},
     "sample.collectives": {"strategy": "multiWorkerMirrored"},
     "sharedMemory.size": {"sharedMemory": {"enabled": True}},
     "success": {"sample": {"program": "train_v1"}},
@@ -185,6 +186,7 @@ AROUND: dict[str, Values] = {
 
 NOT_ALONE = {
     "code.source",
+    "networkPolicy.egress.apiServerPorts",
     "sample.dataset",
     "strategy",
     "tpu.chips",

@@ -5,12 +5,15 @@ beside a TensorFlow server that never ends by itself. When it ends, the kubelet 
 and the pod is done. Its exit codes, which the pods' Job knows:
 
     0    the deciding Job is Complete
-    3    it is Failed, or it is gone, or reading it stays forbidden: starting again is of no use
+    3    it is Failed, or it is gone, or reading it stays forbidden, or nobody tells of it and
+         nobody trains any more: starting again is of no use
     143  asked to stop (SIGTERM)
 
 It asks the API server for the Job, or, where pods may not do that, looks for the marker of its name
 that mark_end.py leaves on a shared volume. A file says which Job that is, and is read anew before
 each look: the Job has another name when the cluster has another scale, and these pods live on.
+Where neither tells anything, it listens whether the deciding task still lives: training outlives an
+API server that is away for hours, and nobody holds a GPU for one that can never be reached.
 Python's standard library is all it needs, so that it runs
 in any image that has Python.
 """
@@ -21,7 +24,7 @@ import argparse
 import random
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -29,7 +32,7 @@ from typing import NoReturn
 import cluster_file
 import job_reader
 import network
-from cluster_file import ClusterFileError
+from cluster_file import Cluster, ClusterFileError, Task
 from console import leave, say, stop_on_sigterm
 from job_reader import COMPLETE, Jobs, NoAnswerError, NotNamedError, NotThereError, RefusedError
 from marker import Markers
@@ -46,6 +49,63 @@ class End:
     code: int
     words: str
     told: bool = False
+
+
+class Listener:
+    """Listens whether the training goes on: whether a task that decides accepts connections."""
+
+    def __init__(
+        self,
+        spec: Path,
+        tasks: Callable[[Cluster], Iterable[Task]],
+        silence: float,
+        absence: Callable[[str], str] = network.unreachable,
+    ) -> None:
+        """Listen to these tasks of the cluster, with patience for `silence` seconds; 0: for ever.
+
+        `absence` says of an address why nobody is there, and "" if somebody is.
+        """
+        self.spec, self.tasks, self.silence, self.absence = spec, tasks, silence, absence
+        self.pool = network.crew(8)
+        self.addresses: tuple[str, ...] = ()
+        self.trouble = ""
+        self.begin()
+
+    def begin(self) -> None:
+        """Have patience anew."""
+        self.heard = time.monotonic()
+
+    def lost(self) -> bool:
+        """Listen once, and say whether all have been silent for too long."""
+        if not self.silence:
+            return False
+        try:
+            addresses = tuple(task.address for task in self.tasks(cluster_file.read(self.spec)))
+        except ClusterFileError as error:
+            if str(error) != self.trouble:
+                self.trouble = str(error)
+                say(f"trying again: {error}")
+        else:
+            if addresses and addresses != self.addresses:
+                self.addresses, self.heard = addresses, time.monotonic()
+        if self._answers():
+            self.heard = time.monotonic()
+        return time.monotonic() - self.heard >= self.silence
+
+    def _answers(self) -> bool:
+        # In threads, for SIGTERM is not heard during the look-up of a name.
+        answers = network.ask(self.pool, self.absence, self.addresses, 30)
+        return any(not why for _, why in answers)
+
+    def __str__(self) -> str:
+        """Tell of the silence in a message."""
+        silent = (
+            "had no address" if self.absence is network.unresolved else "accepted no connection"
+        )
+        who = " ".join(("the deciding task", *self.addresses[:1], "has"))
+        if len(self.addresses) > 1:
+            who = f"the {len(self.addresses)} deciding tasks have"
+        return f"{who} {silent} for {self.silence:g} s"
 
 
 class Watch:
@@ -124,10 +184,20 @@ class Watch:
 
 
 class JobWatch(Watch):
-    """Asks the API server."""
+    """Asks the API server, and listens whether the training goes on where that gives no answer."""
 
-    def __init__(self, jobs: Jobs, job_file: Path, gone: float, refused: float) -> None:
-        """Give up when the Job stays absent for `gone` seconds or forbidden for `refused`."""
+    def __init__(
+        self,
+        jobs: Jobs,
+        job_file: Path,
+        gone: float,
+        refused: float,
+        listener: Listener | None = None,
+    ) -> None:
+        """Give up when the Job stays absent for `gone` seconds or forbidden for `refused`.
+
+        Or when there is no answer at all, and the `listener` has heard nothing for too long either.
+        """
         limits: dict[type[NoAnswerError], tuple[float, str]] = {
             NotThereError: (gone, "has been gone for {:g} s: its release was removed"),
             RefusedError: (
@@ -136,52 +206,49 @@ class JobWatch(Watch):
             ),
         }
         super().__init__(job_file, jobs, gone, limits)
+        self.listener = listener
+
+    def ask(self) -> End | None:
+        """Return the end, if it has come."""
+        end = super().ask()
+        if end or not self.listener:
+            return end
+        if not self.trouble or self.kind is not NoAnswerError:
+            # An answer, if not the one that we want.
+            self.listener.begin()
+            return None
+        if not self.listener.lost():
+            return None
+        return End(
+            EXIT_FAILED,
+            f"job {self.name} cannot be read ({self.trouble}), and {self.listener}: the training "
+            "has ended or never began, and nobody can tell how; see whether these pods may reach "
+            "the API server (networkPolicy.egress.apiServerPorts, and policies of others), and "
+            "`kubectl get jobs`",
+        )
+
+    def _begin(self) -> None:
+        super()._begin()
+        if self.listener:
+            self.listener.begin()
 
 
 class MarkerWatch(Watch):
     """Looks for the Job's marker, and whether the deciding task that will leave it still runs."""
 
-    def __init__(
-        self, markers: Markers, job_file: Path, spec: Path, gone: float, silence: float
-    ) -> None:
+    def __init__(self, markers: Markers, job_file: Path, gone: float, listener: Listener) -> None:
         """Give up when the Job has no name for `gone` seconds.
 
-        Or when the deciding task of the cluster accepts nothing for `silence` seconds.
+        Or when the `listener` has heard nothing for too long.
         """
         super().__init__(job_file, markers, gone, {})
-        self.markers, self.spec, self.silence = markers, spec, silence
-        self.pool = network.crew(1)
-        self.address = self.spec_trouble = ""
-        self.heard = time.monotonic()
+        self.markers, self.listener = markers, listener
 
     def ask(self) -> End | None:
         """Return the end, if it has come."""
         end = super().ask()
-        if end or self.kind is NotNamedError:
+        if end or self.kind is NotNamedError or not self.listener.lost():
             return end
-        return self._listen()
-
-    def _begin(self) -> None:
-        super()._begin()
-        self.heard = time.monotonic()
-        self.markers.disregard(self.name)
-        say(f"looking for the marker {self.markers.path(self.name)}")
-
-    def _listen(self) -> End | None:
-        """Return the end when the deciding task has been silent for too long."""
-        try:
-            lead = cluster_file.read(self.spec).lead
-        except ClusterFileError as error:
-            if str(error) != self.spec_trouble:
-                self.spec_trouble = str(error)
-                say(f"trying again: {error}")
-        else:
-            if lead and lead.address != self.address:
-                self.address, self.heard = lead.address, time.monotonic()
-        if self._answers():
-            self.heard = time.monotonic()
-        if time.monotonic() - self.heard < self.silence:
-            return None
         try:
             how, words = self.markers.outcome(self.name, old_too=True)
         except NoAnswerError:
@@ -190,18 +257,17 @@ class MarkerWatch(Watch):
             # We came after the end, and took its marker for an earlier one's.
             code = 0 if how == COMPLETE else EXIT_FAILED
             return End(code, f"job {self.name} is {how} ({words}), and nobody answers", told=True)
-        who = f"the deciding task {self.address}" if self.address else "the deciding task"
         return End(
             EXIT_FAILED,
-            f"{who} has accepted no connection for {self.silence:g} s and left no marker "
-            f"{self.markers.path(self.name)}: the program failed for good, or its release was "
-            "removed; see `kubectl get pods` and its log",
+            f"{self.listener} and left no marker {self.markers.path(self.name)}: the program "
+            "failed for good, or its release was removed; see `kubectl get pods` and its log",
         )
 
-    def _answers(self) -> bool:
-        # In a thread, for SIGTERM is not heard during the look-up of a name.
-        asked = [self.address] if self.address else []
-        return any(not why for _, why in network.ask(self.pool, network.unreachable, asked, 30))
+    def _begin(self) -> None:
+        super()._begin()
+        self.listener.begin()
+        self.markers.disregard(self.name)
+        say(f"looking for the marker {self.markers.path(self.name)}")
 
 
 def interval(poll: float, spec: Path | None) -> float:
@@ -240,23 +306,31 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.marker_folder and not given.cluster_file:
         parser.error("--marker-folder needs --cluster-file, which names the deciding task")
-    watch: Watch
-    if given.marker_folder:
-        watch = MarkerWatch(
-            Markers(given.marker_folder),
-            given.job_file,
-            given.cluster_file,
-            given.gone_seconds,
-            given.silence_seconds,
-        )
-    else:
-        jobs = Jobs(given.server, given.account)
-        watch = JobWatch(jobs, given.job_file, given.gone_seconds, given.refused_seconds)
     return wait(
-        watch.ask,
+        _watch(given).ask,
         lambda: interval(given.poll_seconds, given.cluster_file),
         stay=given.after_end == "stay",
     )
+
+
+def _watch(given: argparse.Namespace) -> Watch:
+    if given.marker_folder:
+        # The first task's marker decides.
+        listener = Listener(
+            given.cluster_file, lambda cluster: cluster.deciding[:1], given.silence_seconds
+        )
+        return MarkerWatch(
+            Markers(given.marker_folder), given.job_file, given.gone_seconds, listener
+        )
+    jobs = Jobs(given.server, given.account)
+    seconds = given.gone_seconds, given.refused_seconds
+    if not given.cluster_file:
+        return JobWatch(jobs, given.job_file, *seconds)
+    absence = network.unresolved if given.no_ports else network.unreachable
+    listener = Listener(
+        given.cluster_file, lambda cluster: cluster.deciding, given.silence_seconds, absence
+    )
+    return JobWatch(jobs, given.job_file, *seconds, listener)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -308,8 +382,15 @@ def _parser() -> argparse.ArgumentParser:
         "--silence-seconds",
         type=float,
         default=900.0,
-        help="with --marker-folder: how long the deciding task may accept no connection "
-        "under the same name of the Job (%(default)s)",
+        help="how long the deciding task may accept no connection under the same name of the Job, "
+        "where there is no marker, or while the API server gives no answer (%(default)s; 0: for "
+        "ever); needs --cluster-file",
+    )
+    parser.add_argument(
+        "--no-ports",
+        action="store_true",
+        help="the deciding task opens no port: it is alive as long as its name is known (without "
+        "--marker-folder)",
     )
     job_reader.add_flags(parser)
     return parser

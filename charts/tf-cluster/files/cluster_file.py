@@ -46,6 +46,11 @@ class Cluster:
         """The task whose end is the end of the training: the chief, else the first worker."""
         return self.find("chief", 0) or self.find("worker", 0)
 
+    @property
+    def deciding(self) -> tuple[Task, ...]:
+        """The tasks of the Job that decides: all that have the lead's role, the lead first."""
+        return tuple(self.of(self.lead.role)) if self.lead else ()
+
     def find(self, role: str, index: int) -> Task | None:
         """Return a task, unless there is no such one."""
         return next((task for task in self.of(role) if task.index == index), None)

@@ -26,12 +26,17 @@ def crew(size: int = 32) -> ThreadPoolExecutor:
 def ask(
     pool: Executor, question: Callable[[Asked], Answer], asked: Iterable[Asked], seconds: float
 ) -> Iterator[tuple[Asked, Answer]]:
-    """Return each answer as it comes, and none of those that take longer than `seconds`."""
+    """Return each answer as it comes, and none of those that take longer than `seconds`.
+
+    Who has heard enough need not hear all: what has not been asked by then stays unasked.
+    """
     futures = {pool.submit(question, each): each for each in asked}
     try:
         for future in concurrent.futures.as_completed(futures, max(seconds, 0)):
             yield futures[future], future.result()
     except concurrent.futures.TimeoutError:
+        pass
+    finally:
         for future in futures:
             future.cancel()
 

@@ -108,6 +108,16 @@ Gives: JSON, a list of messages.
   {{- end -}}
 {{- end -}}
 {{- $egress := $values.networkPolicy.egress -}}
+{{- if include "tf-cluster.asksApi" . -}}
+  {{- $waiting := include "tf-cluster.waiting" . | fromJsonArray -}}
+  {{- $marker := ternary "" ", or set waiter.method to marker" (or (eq $values.strategy "mirrored") (and (eq (include "tf-cluster.lead" .) "allWorkers") (has "ps" $waiting))) -}}
+  {{- if and $waiting $values.networkPolicy.enabled $egress.restricted (not $egress.apiServerPorts) (not $egress.to) -}}
+    {{- $messages = append $messages (printf "networkPolicy.egress.apiServerPorts: %s learn the end from the API server, and nothing may go out to it; name its ports, or add a rule to networkPolicy.egress.to%s" (join ", " $waiting) $marker) -}}
+  {{- end -}}
+  {{- if and (not $values.rbac.create) $values.serviceAccount.create -}}
+    {{- $messages = append $messages (printf "rbac.create: is false, and the account that serviceAccount.create makes may not `get` the deciding Job; name one that may (serviceAccount.create false, serviceAccount.name), or set rbac.create to true%s" $marker) -}}
+  {{- end -}}
+{{- end -}}
 {{- if and $values.networkPolicy.enabled $egress.restricted (not $egress.to) -}}
   {{- if eq $values.code.source "git" -}}
     {{- $messages = append $messages "networkPolicy.egress.to: code.source is git, and nothing may go out to the repository; add a rule for it" -}}
@@ -235,7 +245,7 @@ Gives: JSON, a list of messages.
 {{- end -}}
 {{- if $values.hostNetwork -}}
   {{- $users := dict -}}
-  {{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
+  {{- range $role := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
     {{- $port := include "tf-cluster.port" (dict "context" $ "role" $role) -}}
     {{- if hasKey $users $port -}}
       {{- $messages = append $messages (printf "%s.port: on the nodes' network %s is taken by %s; choose another" $role $port (get $users $port)) -}}

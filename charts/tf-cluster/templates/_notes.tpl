@@ -23,6 +23,35 @@ Gives: such as "1 chief, 2 workers, 1 parameter server".
 {{- end -}}
 
 {{/*
+tf-cluster.notes.resumption: where a program that starts again begins.
+Takes: the root context.
+Gives: words to follow what starts again.
+*/}}
+{{- define "tf-cluster.notes.resumption" -}}
+{{- if eq (include "common.volumes.kind" .Values.volumes.checkpoints) "emptyDir" -}}
+starts from the beginning: volumes.checkpoints.enabled is false
+{{- else -}}
+resumes from the newest checkpoint
+{{- end -}}
+{{- end -}}
+
+{{/*
+tf-cluster.notes.end: what becomes of the pods when the deciding role has ended well.
+Takes: the root context; mode is "job".
+Gives: words to follow "the pods".
+*/}}
+{{- define "tf-cluster.notes.end" -}}
+{{- $waiting := include "tf-cluster.waiting" . | fromJsonArray | join ", " -}}
+{{- if or (not $waiting) (eq .Values.runPolicy.cleanPodPolicy "Running") -}}
+go to Completed
+{{- else if eq .Values.runPolicy.cleanPodPolicy "All" -}}
+go to Completed (those of {{ $waiting }} are removed)
+{{- else -}}
+go to Completed (those of {{ $waiting }} stay until helm uninstall)
+{{- end -}}
+{{- end -}}
+
+{{/*
 tf-cluster.notes.scaling: what `helm upgrade --set worker.replicas=N` does to running pods.
 Takes: the root context.
 Gives: text.
@@ -33,11 +62,11 @@ Gives: text.
 Pods are added or removed at the highest index, and no other pod is touched. The client's list,
 in the file `cluster`, follows within two minutes; another ps.replicas needs a client that starts anew.
 {{- else if eq $lead "worker" -}}
-All workers{{ if eq .Values.strategy "parameterServer" }} and parameter servers{{ end }} start again with the new list and resume from the newest checkpoint.
+All workers{{ if eq .Values.strategy "parameterServer" }} and parameter servers{{ end }} start again with the new list, and the training {{ include "tf-cluster.notes.resumption" . }}.
 {{- else if eq .Values.run.onScale "keep" -}}
 Running pods go on untouched (run.onScale is "keep"). New workers wait until the chief starts again for another reason;
 workers that are taken away end at once, and the chief gives their work to the rest.
 {{- else -}}
-The chief starts again with the new list and resumes from its newest checkpoint; no other pod is touched.
+The chief starts again with the new list, no other pod is touched, and the training {{ include "tf-cluster.notes.resumption" . }}.
 {{- end -}}
 {{- end -}}

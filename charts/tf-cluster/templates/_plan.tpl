@@ -74,6 +74,21 @@ Gives: "true", or nothing: it is the deciding one, or a server of a session.
 {{- end -}}
 
 {{/*
+tf-cluster.waiting: the roles that do.
+Takes: the root context.
+Gives: JSON, a list.
+*/}}
+{{- define "tf-cluster.waiting" -}}
+{{- $waiting := list -}}
+{{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
+  {{- if include "tf-cluster.waits" (dict "context" $ "role" $role) -}}
+    {{- $waiting = append $waiting $role -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $waiting -}}
+{{- end -}}
+
+{{/*
 tf-cluster.replicas: how many tasks a role has.
 Takes: context, role.
 Gives: a number; 1 for the chief.

@@ -45,10 +45,13 @@ restarts in place, and stops when the main container has ended.
   {{- with $settings.envFrom }}
   envFrom: {{- toYaml . | nindent 4 }}
   {{- end }}
+  {{- /* An evaluator serves nobody, and on the nodes' network a port that it names would keep it off the others' nodes. */}}
+  {{- if ne .role "evaluator" }}
   ports:
     - name: grpc
       containerPort: {{ include "tf-cluster.port" . }}
       protocol: TCP
+  {{- end }}
   {{- if eq $values.mode "session" }}
   readinessProbe:
     tcpSocket:

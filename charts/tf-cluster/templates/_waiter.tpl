@@ -12,6 +12,15 @@ Gives: "true" or nothing.
 {{- end -}}
 
 {{/*
+tf-cluster.asksApi: is the end told by the API server?
+Takes: the root context.
+Gives: "true" or nothing.
+*/}}
+{{- define "tf-cluster.asksApi" -}}
+{{- if and (eq .Values.mode "job") (not (include "tf-cluster.byMarker" .)) -}}true{{- end -}}
+{{- end -}}
+
+{{/*
 tf-cluster.marks: does the training container of a role leave the marker?
 Takes: context, role.
 Gives: "true" or nothing.
@@ -30,14 +39,36 @@ Gives: a path.
 {{- end -}}
 
 {{/*
+tf-cluster.silence: how long the deciding task may be silent on its port before it counts as ended for good. A program that starts
+again is silent until all its peers have come, and Kubernetes waits before it starts it. Where a start may last for ever, silence
+tells nothing.
+Takes: the root context.
+Gives: seconds; 0: for ever.
+*/}}
+{{- define "tf-cluster.silence" -}}
+{{- $start := int64 .Values.runPolicy.startDeadlineSeconds -}}
+{{- .Values.waiter.silenceSeconds | default (ternary 0 (add 600 $start) (eq $start 0)) | int64 -}}
+{{- end -}}
+
+{{/*
+tf-cluster.programsImage: what is laid over a role's image for the chart's own programs, which need Python. Where waiter.command takes
+the place of one, waiter.image is that command's alone.
+Takes: the root context.
+Gives: JSON, a map.
+*/}}
+{{- define "tf-cluster.programsImage" -}}
+{{- ternary .Values.waiter.image dict (empty .Values.waiter.command) | toJson -}}
+{{- end -}}
+
+{{/*
 tf-cluster.helper: what the chart's own containers have in common: image, resources, security.
-Takes: context, settings (from tf-cluster.role).
+Takes: context, settings (from tf-cluster.role), image (what is laid over the role's).
 Gives: YAML lines of a container.
 */}}
 {{- define "tf-cluster.helper" -}}
 {{- $values := .context.Values -}}
 {{- $image := deepCopy .settings.image -}}
-{{- include "common.images.overlay" (dict "base" $image "over" $values.waiter.image) -}}
+{{- include "common.images.overlay" (dict "base" $image "over" .image) -}}
 {{ include "common.images.container" (dict "image" $image "global" $values.global) }}
 {{- with $values.waiter.resources }}
 resources: {{- toYaml . | nindent 2 }}
@@ -74,7 +105,7 @@ Gives: YAML, a list of one container; an empty list for a role that needs none.
     {{- end }}
     - --deadline={{ int64 .context.Values.runPolicy.startDeadlineSeconds }}
   env: {{- include "tf-cluster.indexEnv" . | nindent 4 }}
-  {{- include "tf-cluster.helper" . | nindent 2 }}
+  {{- include "tf-cluster.helper" (dict "context" .context "settings" .settings "image" (include "tf-cluster.programsImage" .context | fromJson)) | nindent 2 }}
   volumeMounts:
     {{- include "tf-cluster.programsMount" . | nindent 4 }}
     {{- include "tf-cluster.clusterMount" . | nindent 4 }}
@@ -99,10 +130,12 @@ Gives: YAML, a list of one container.
     - --after-end={{ ternary "stay" "stop" (eq $values.runPolicy.cleanPodPolicy "None") }}
     {{- if include "tf-cluster.byMarker" .context }}
     - --marker-folder={{ include "tf-cluster.markers" .context }}
-    {{- /* A program that starts again is silent until all its peers have come, and Kubernetes waits before it starts it. */}}
-    - --silence-seconds={{ $values.waiter.silenceSeconds | default (add 600 (int64 $values.runPolicy.startDeadlineSeconds)) | int64 }}
     {{- end }}
-  {{- include "tf-cluster.helper" . | nindent 2 }}
+    - --silence-seconds={{ include "tf-cluster.silence" .context }}
+    {{- if eq $values.strategy "mirrored" }}
+    - --no-ports
+    {{- end }}
+  {{- include "tf-cluster.helper" (dict "context" .context "settings" .settings "image" $values.waiter.image) | nindent 2 }}
   volumeMounts:
     {{- include "tf-cluster.programsMount" . | nindent 4 }}
     {{- include "tf-cluster.clusterMount" . | nindent 4 }}

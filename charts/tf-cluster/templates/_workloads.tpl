@@ -63,18 +63,20 @@ maxFailedIndexes: 0
 
 {{/*
 tf-cluster.ttl: how long a role's Job stays when it has ended. The others read their result from the deciding one, so that one
-stays for a while in any case.
+stays for a while in any case. cleanPodPolicy removes the others at once and never that one: it is the release's result, and a
+`helm upgrade` would make it anew and train again.
 Takes: context, role.
 Gives: seconds; nothing when it stays until `helm uninstall`.
 */}}
 {{- define "tf-cluster.ttl" -}}
 {{- $policy := .context.Values.runPolicy -}}
 {{- $ttl := $policy.ttlSecondsAfterFinished -}}
-{{- if eq $policy.cleanPodPolicy "All" -}}
+{{- $waits := eq (include "tf-cluster.waits" .) "true" -}}
+{{- if and $waits (eq $policy.cleanPodPolicy "All") -}}
   {{- $ttl = 0 -}}
 {{- end -}}
 {{- if not (kindIs "invalid" $ttl) -}}
-  {{- ternary (int64 $ttl) (max 300 (int64 $ttl)) (eq (include "tf-cluster.waits" .) "true") -}}
+  {{- ternary (int64 $ttl) (max 300 (int64 $ttl)) $waits -}}
 {{- end -}}
 {{- end -}}
 

@@ -172,6 +172,175 @@ def test_patience_begins_anew_with_a_new_name(server, account, clocked, job_file
     assert watch.ask().code == 3
 
 
+# --- an API server that gives no answer -----------------------------------------------------------
+
+
+@pytest.fixture
+def deaf(server, account, clocked, job_file, tasks):
+    """`deaf.ask()`: ask once; it bears 5 s of 404 and 403, and 10 s of no answer and silence."""
+    program, clock = clocked
+
+    def ask(silence=10, absence=program.network.unreachable):
+        listener = program.Listener(tasks.path, lambda it: it.deciding, silence, absence)
+        jobs = program.Jobs(server.url, str(account))
+        return program.JobWatch(jobs, job_file, 5, 5, listener)
+
+    it = ask()
+    return SimpleNamespace(ask=it.ask, clock=clock, another=ask, program=program)
+
+
+@pytest.mark.parametrize("trouble", [500, 503, "no JSON"])
+def test_nobody_is_waited_for_who_neither_answers_nor_trains(server, deaf, tasks, trouble):
+    address = tasks.silent()
+    tasks.write({"chief": [address], "worker": [tasks.listening()], "ps": [tasks.listening()]})
+    server.say(trouble)
+    assert deaf.ask() is None
+    deaf.clock.now += 9
+    assert deaf.ask() is None
+    deaf.clock.now += 1
+    end = deaf.ask()
+    assert (end.code, end.told) == (3, False)
+    assert "job my-chief cannot be read (" in end.words
+    assert f"the deciding task {address} has accepted no connection for 10 s" in end.words
+    assert "networkPolicy.egress.apiServerPorts" in end.words
+
+
+def test_training_outlives_an_api_server_that_is_away_for_hours(server, deaf, tasks):
+    address = tasks.listening()
+    tasks.write({"chief": [address]})
+    server.say(503)
+    for _ in range(20):
+        assert deaf.ask() is None
+        deaf.clock.now += 3600
+    assert deaf.ask() is None
+    tasks.end(address)
+    deaf.clock.now += 9
+    assert deaf.ask() is None
+    deaf.clock.now += 1
+    assert deaf.ask().code == 3
+
+
+@pytest.mark.parametrize("answer", ["running", 404, 403])
+def test_a_silent_task_has_its_whole_time_after_an_answer(server, deaf, tasks, answer):
+    tasks.write({"chief": [tasks.silent()]})
+    server.say(*[503, answer] * 5, 503)
+    for _ in range(5):
+        assert deaf.ask() is None
+        deaf.clock.now += 9
+        assert deaf.ask() is None
+    assert deaf.ask() is None
+    deaf.clock.now += 10
+    assert deaf.ask().code == 3
+
+
+def test_an_api_server_that_answers_is_believed_whoever_is_silent(server, deaf, tasks):
+    tasks.write({"chief": [tasks.silent()]})
+    server.say("running")
+    for _ in range(3):
+        assert deaf.ask() is None
+        deaf.clock.now += 3600
+    server.say("Complete")
+    assert deaf.ask().code == 0
+
+
+def test_a_silent_task_of_a_new_run_has_its_own_time(server, deaf, tasks, job_file):
+    tasks.write({"chief": [tasks.silent()]})
+    server.say(503)
+    for number in range(4):
+        job_file.write_text(f"run-{number}")
+        assert deaf.ask() is None
+        deaf.clock.now += 9
+    assert deaf.ask() is None
+    deaf.clock.now += 1
+    assert deaf.ask().code == 3
+
+
+def test_any_of_the_workers_that_decide_together_will_do(server, deaf, tasks):
+    address = tasks.listening()
+    tasks.write({"worker": [tasks.silent(), tasks.silent(), address], "ps": [tasks.listening()]})
+    server.say(503)
+    for _ in range(3):
+        assert deaf.ask() is None
+        deaf.clock.now += 9
+    tasks.end(address)
+    assert deaf.ask() is None
+    deaf.clock.now += 10
+    end = deaf.ask()
+    assert end.code == 3
+    assert "the 3 deciding tasks have accepted no connection for 10 s" in end.words
+
+
+def test_no_patience_ends_that_was_to_last_for_ever(server, deaf, tasks):
+    tasks.write({"chief": [tasks.silent()]})
+    server.say(503)
+    watch = deaf.another(silence=0)
+    for _ in range(3):
+        assert watch.ask() is None
+        deaf.clock.now += 1e6
+
+
+def test_a_task_without_a_port_lives_as_long_as_its_name(server, deaf, tasks):
+    tasks.write({"chief": [tasks.silent()]})
+    server.say(503)
+    watch = deaf.another(absence=deaf.program.network.unresolved)
+    for _ in range(3):
+        assert watch.ask() is None
+        deaf.clock.now += 9
+    tasks.write({"chief": ["chief.invalid:2222"]})
+    assert watch.ask() is None
+    deaf.clock.now += 10
+    end = watch.ask()
+    assert end.code == 3
+    words = "the deciding task chief.invalid:2222 has had no address for 10 s"
+    assert words in end.words
+
+
+def test_who_has_heard_enough_asks_nobody_else(module):
+    network, asked = module("network"), []
+
+    def ask(number):
+        asked.append(number)
+        time.sleep(0.02)
+        return number
+
+    pool = network.crew(1)
+    answers = network.ask(pool, ask, range(100), 30)
+    assert next(answers) == (0, 0)
+    answers.close()
+    pool.shutdown()
+    assert len(asked) < 100
+
+
+def test_an_api_server_out_of_reach_ends_with_the_training(server, begin, tasks):
+    address = tasks.listening()
+    tasks.write({"chief": [address]})
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        nowhere = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    silence = ("--cluster-file", str(tasks.path), "--silence-seconds", "0.3")
+    program = begin("--server", nowhere, "--after-end", "stay", *silence)
+    hear(tasks, address)
+    assert program.runs()
+    tasks.end(address)
+    assert program.end() == 3
+    assert f"the deciding task {address} has accepted no connection for 0.3 s" in program.words
+    assert "Connection refused" in program.words
+
+
+def test_a_task_without_a_port_is_looked_for_by_name(begin, tasks, names):
+    names.set(chief=["127.0.0.1"])
+    tasks.write({"chief": ["chief:1"]})
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        nowhere = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    flags = ("--cluster-file", str(tasks.path), "--silence-seconds", "0.3", "--no-ports")
+    program = begin("--server", nowhere, *flags, **names.environment)
+    program.says("cannot read job my-chief")
+    time.sleep(0.6)
+    assert program.runs()
+    names.set(chief=[])
+    assert program.end() == 3
+    assert "has had no address for 0.3 s" in program.words
+
+
 def test_a_missing_job_file_is_waited_for_and_said(server, begin, job_file):
     server.say("Complete")
     job_file.unlink()
@@ -545,7 +714,8 @@ def watch(clocked, markers, job_file, tasks):
     """`watch.ask()`: look once; it bears 5 s without a name and 10 s of silence."""
     program, clock = clocked
     folder = program.Markers(markers.folder)
-    it = program.MarkerWatch(folder, job_file, tasks.path, 5, 10)
+    listener = program.Listener(tasks.path, lambda cluster: cluster.deciding[:1], 10)
+    it = program.MarkerWatch(folder, job_file, 5, listener)
     return SimpleNamespace(ask=it.ask, clock=clock)
 
 
