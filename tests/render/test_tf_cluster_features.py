@@ -94,6 +94,26 @@ def test_what_a_clone_may_use_is_its_own_and_not_the_waiters(render):
     assert limits == {"memory": "8Gi"}
 
 
+def test_a_clone_has_variables_and_mounts_of_its_own(render):
+    proxy = {"name": "HTTPS_PROXY", "value": "http://proxy:3128"}
+    token = {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
+    mount = {"name": "ca", "mountPath": "/ca", "readOnly": True}
+    git: Any = {
+        "repository": "https://git.example.org/t.git",
+        "env": [proxy, token, {"name": "HOME", "value": "/h"}],
+        "extraVolumeMounts": [mount],
+    }
+    values: Any = {"extraVolumes": [{"name": "ca", "configMap": {"name": "ca"}}]}
+    for pod in render({"code": {"source": "git", "git": git}, "command": ["/t"], **values}).tasks():
+        told = pod.env("fetch-code")
+        assert told["HTTPS_PROXY"] == "http://proxy:3128"
+        assert told["A"] == token["valueFrom"]
+        assert (told["HOME"], told["GIT_TERMINAL_PROMPT"]) == ("/h", "0")
+        assert "HTTPS_PROXY" not in pod.env()
+        assert pod.mount("ca", "fetch-code") == mount
+        assert pod.mount("ca") is None
+
+
 def test_a_public_repository_needs_no_secret(render):
     git = {"repository": "https://git.example.org/t.git"}
     told = render({"code": {"source": "git", "git": git}, "command": ["/t"]}).pod("ps")
@@ -135,6 +155,78 @@ def test_a_volume_may_be_many_things_and_then_no_claim_is_made(render, name, giv
         assert objects.pod("chief").mount("data")["readOnly"] is True
     assert found == source
     assert name not in claims(objects)
+
+
+@pytest.mark.parametrize("kind", ["csi", "hostPath"])
+def test_that_a_volume_is_shared_is_told_to_the_chart_alone(render, kind):
+    given: Any = {"csi": CSI, "hostPath": HOST}[kind]
+    objects = render({**RING, "volumes": {"checkpoints": {kind: {**given, "shared": True}}}})
+    assert objects.pod("worker").volume("checkpoints") == {kind: given}
+
+
+PARTS = {name: f"team/{name}" for name in ("checkpoints", "logs", "models", "data")}
+MARKER = {"waiter": {"method": "marker"}}
+
+
+@pytest.mark.parametrize("values", [EVALUATED, {**MARKER, **EVALUATED}, {**RING, **MARKER}])
+def test_every_container_sees_the_same_folder_of_a_volume(render, values):
+    volumes: Any = {name: {"subPath": part} for name, part in PARTS.items()}
+    volumes["data"] |= {"enabled": True, "existingClaim": "c"}
+    seen = set()
+    for pod in render({**values, "volumes": volumes}).pods():
+        for container in pod.containers:
+            for mount in container.get("volumeMounts", []):
+                if mount["name"] in PARTS:
+                    assert mount["subPath"] == PARTS[mount["name"]]
+                    seen.add((pod.role, container["name"], mount["name"]))
+    lead = "worker" if "strategy" in values else "chief"
+    assert {(lead, "tensorflow", name) for name in PARTS} <= seen
+    assert {("test", "check", name) for name in ("models", "data")} <= seen
+    for role in ("chief", "worker", "ps", "evaluator", "test"):
+        if any(each[0] == role for each in seen) and role != lead and "waiter" in values:
+            container = "check" if role == "test" else "await-end"
+            assert (role, container, "checkpoints") in seen
+
+
+@pytest.mark.parametrize("with_code", [True, False], ids=["with the program", "without"])
+@pytest.mark.parametrize("names", [list(PARTS), ["data"], ["models", "logs"]], ids=str)
+def test_what_lies_in_one_claim_is_one_volume_of_a_pod(render, names, with_code):
+    """A pod with two volumes of one claim never starts."""
+    volumes: Any = {name: {"existingClaim": "team", "subPath": PARTS[name]} for name in names}
+    volumes.setdefault("data", {"existingClaim": "other"})["enabled"] = True
+    code: Any = {"source": "claim", "claim": {"name": "team", "subPath": "team/code"}}
+    own: Any = {"code": code, "command": ["/train"]} if with_code else {}
+    for pod in render({**EVALUATED, **MARKER, **own, "volumes": volumes}).pods():
+        claims_of = [
+            each["persistentVolumeClaim"]
+            for each in pod.spec["volumes"]
+            if "persistentVolumeClaim" in each
+        ]
+        named = [each["claimName"] for each in claims_of]
+        assert len(named) == len(set(named))
+        known = {each["name"] for each in pod.spec["volumes"]}
+        for container in pod.containers:
+            for mount in container.get("volumeMounts", []):
+                assert mount["name"] in known
+                if mount.get("subPath") in (PARTS["data"], "team/code"):
+                    assert mount["readOnly"] is True
+        for each in claims_of:
+            if each["claimName"] == "team":
+                # What somebody of the pod writes to is mounted for writing.
+                assert each.get("readOnly", False) is (names == ["data"])
+
+
+def test_volumes_of_one_claim_are_where_they_are_said_to_be(render):
+    volumes: Any = {name: {"existingClaim": "team", "subPath": PARTS[name]} for name in PARTS}
+    volumes["data"]["enabled"] = True
+    pod = render({"volumes": volumes}).pod("chief")
+    assert pod.volume("checkpoints") == {"persistentVolumeClaim": {"claimName": "team"}}
+    found = {
+        mount["mountPath"]: mount["subPath"]
+        for mount in pod.container()["volumeMounts"]
+        if mount["name"] == "checkpoints"
+    }
+    assert found == {f"/mnt/{name}": part for name, part in PARTS.items()}
 
 
 def test_whom_a_volume_belongs_to_can_be_said(render):

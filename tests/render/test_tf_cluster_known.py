@@ -201,6 +201,74 @@ def test_a_claim_of_one_node_cannot_be_shared_later(chart_that_knows, refuse):
     assert "exists with ReadWriteOnce" in message
 
 
+TEAM = {"existingClaim": "team"}
+DATA = {"volumes": {"data": {"enabled": True, **TEAM}}}
+CODE = {"code": {"source": "claim", "claim": {"name": "team"}}, "command": ["/train"]}
+SHARING = [
+    ({"evaluator": {"replicas": 1}, "volumes": {"checkpoints": TEAM}}, "volumes.checkpoints", 2),
+    ({"evaluator": {"replicas": 1}, "volumes": {"logs": TEAM}}, "volumes.logs", 2),
+    ({**RING, "volumes": {"models": TEAM}}, "volumes.models", 2),
+    ({"waiter": {"method": "marker"}, "volumes": {"checkpoints": TEAM}}, "volumes.checkpoints", 4),
+    (DATA, "volumes.data", 3),
+    (CODE, "code.claim.name", 4),
+]
+
+
+def team(*modes: str, got: tuple[str, ...] = ()) -> Any:
+    """The team's claim, with what it asks for and what the volume behind it can do."""
+    made = claim("x", accessModes=list(modes))
+    made["metadata"]["name"] = "team"
+    return {**made, "status": {"accessModes": list(got)}} if got else made
+
+
+@pytest.mark.parametrize("mode", ["ReadWriteOnce", "ReadWriteOncePod"])
+@pytest.mark.parametrize("sharing", SHARING, ids=lambda it: f"{it[1]} {it[2]}")
+def test_a_claim_of_one_node_is_not_given_to_several_pods(
+    chart_that_knows, render, refuse, sharing, mode
+):
+    values, path, pods = sharing
+    message = refuse(values, chart=chart_that_knows(team(mode)))
+    assert "1 thing to mend" in message
+    assert f"{path}: {pods} pods would mount the claim team, which exists with {mode}" in message
+    assert ("pods of several nodes need ReadOnlyMany or" in message) is (values in (DATA, CODE))
+    assert "name another claim" in message
+    # Who cannot look does not know.
+    assert render(values)
+
+
+@pytest.mark.parametrize("sharing", SHARING, ids=lambda it: f"{it[1]} {it[2]}")
+@pytest.mark.parametrize(
+    "known",
+    [
+        team("ReadWriteOnce", "ReadWriteMany"),
+        team("ReadWriteOnce", got=("ReadWriteOnce", "ReadWriteMany")),
+        team("ReadOnlyMany"),
+    ],
+    ids=["asked for", "got besides", "read"],
+)
+def test_a_claim_of_several_nodes_is(chart_that_knows, render, refuse, sharing, known):
+    values, path, pods = sharing
+    chart = chart_that_knows(known)
+    if known == team("ReadOnlyMany") and values not in (DATA, CODE):
+        assert f"{path}: {pods} pods would" in refuse(values, chart=chart)
+    else:
+        assert render(values, chart=chart)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"volumes": {"checkpoints": TEAM, "models": TEAM}},
+        {"volumes": {"data": {"enabled": True, "roles": ["chief"], **TEAM}}},
+        {**CODE, "strategy": "mirrored"},
+    ],
+    ids=["of the chief", "data", "code"],
+)
+@pytest.mark.parametrize("mode", ["ReadWriteOnce", "ReadWriteOncePod"])
+def test_one_pod_may_have_a_claim_of_any_mode(chart_that_knows, render, values, mode):
+    assert render(values, chart=chart_that_knows(team(mode)))
+
+
 # --- servers --------------------------------------------------------------------------------------
 
 

@@ -144,6 +144,24 @@ def test_every_file_of_values_is_a_case_with_a_name_of_its_own():
     assert {"session", "values/session"} <= found.keys()
 
 
+def test_the_notes_name_the_claims_that_not_every_class_can_make(notes):
+    ask = "a StorageClass with ReadWriteMany is needed by the claim"
+    assert ask not in notes()
+    assert ask not in notes("--set", "mode=session")
+    ring = notes("--set", "strategy=multiWorkerMirrored", "--set", "volumes.logs.existingClaim=l")
+    assert f"{ask}s my-tf-cluster-checkpoints, my-tf-cluster-models." in ring
+    one = ("--set", "evaluator.replicas=1", "--set", "volumes.logs.enabled=false")
+    assert f"{ask} my-tf-cluster-checkpoints." in notes(*one)
+    assert ask not in notes(
+        *one, "--set", "volumes.checkpoints.nfs.server=s,volumes.checkpoints.nfs.path=/d"
+    )
+
+
+def test_the_notes_name_the_folder_of_the_model(notes):
+    text = notes("--set", "volumes.models.subPath=team/run-1")
+    assert "in the claim my-tf-cluster-models, in its folder team/run-1." in text
+
+
 def test_the_notes_say_when_nothing_stays(notes):
     text = notes("--values", str(CHART / "ci" / "nothing-kept-values.yaml"))
     assert "No claim stays" in text

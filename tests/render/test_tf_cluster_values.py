@@ -300,7 +300,14 @@ BAD_BY_SCHEMA = [
     ({"code": {"inline": {"..": "x"}}}, "at '/code/inline': additional properties '..' not"),
     ({"code": {"git": {"resources": {"limit": {}}}}}, "at '/code/git/resources'"),
     ({"code": {"claim": {"subPath": "/abs"}}}, "at '/code/claim/subPath'"),
-    ({"code": {"git": {"repository": "train.git"}}}, "at '/code/git/repository'"),
+    ({"code": {"git": {"repository": "a b"}}}, "at '/code/git/repository'"),
+    ({"code": {"git": {"env": [{"value": "a"}]}}}, "at '/code/git/env/0'"),
+    (
+        {"code": {"git": {"extraVolumeMounts": [{"name": "a"}]}}},
+        "at '/code/git/extraVolumeMounts/0'",
+    ),
+    ({"volumes": {"logs": {"subPath": "/abs"}}}, "at '/volumes/logs/subPath'"),
+    ({"volumes": {"logs": {"hostPath": {"path": "/d", "shared": "yes"}}}}, "/hostPath/shared'"),
     ({"code": {"git": {"revision": "--upload-pack=x"}}}, "at '/code/git/revision'"),
     ({"code": {"configMap": {"mountPath": "/code"}}}, "additional properties 'mountPath'"),
     ({"mode": "service"}, "at '/mode': value must be one of"),
@@ -338,7 +345,7 @@ BAD_BY_SCHEMA = [
     ({"sample": {"minAccuracy": 90}}, "at '/sample/minAccuracy': maximum: got 90, want 1"),
     ({"env": {"A": "b"}}, "at '/env': got object, want array"),
     ({"env": [{"value": "b"}]}, "at '/env/0': missing property 'name'"),
-    ({"env": [{"name": "A", "value": "b", "valueFrom": {"fieldRef": {}}}]}, "at '/env/0'"),
+    ({"env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]}, "at '/env/0/valueFrom/fieldRef'"),
     ({"env": [None]}, "at '/env/0'"),
     ({"env": [{"name": "A", "value": 2**60}]}, "at '/env/0/value': maximum"),
     ({"service": {"port": 80}}, "at '/service/port': minimum: got 80, want 1,024"),
@@ -377,8 +384,9 @@ SLICE = {
     "tpu": {"accelerator": "tpu-v5-lite-podslice", "topology": "4x4"},
 }
 CLOSED = {"networkPolicy": {"egress": {"restricted": True}}}
-GIT = {"source": "git", "git": {"repository": "https://git.example.org/t.git"}}
+GIT: Any = {"source": "git", "git": {"repository": "https://git.example.org/t.git"}}
 MARKER = {"waiter": {"method": "marker"}}
+SECRET = {"secretKeyRef": {"name": "s", "key": "k"}}
 
 
 def mounted(path: str) -> Any:
@@ -724,6 +732,93 @@ BAD_TOGETHER = [
         "remove one",
     ),
     (
+        {"volumes": {"logs": {"enabled": False, "subPath": "a"}}},
+        "volumes.logs.subPath",
+        '"a" would not be used',
+        "set it to true",
+    ),
+    (
+        {"volumes": {"models": {"subPath": "a/../b"}}},
+        "volumes.models.subPath",
+        '"a/../b" may lead out',
+        'without ".."',
+    ),
+    (
+        {"code": {"source": "claim", "claim": {"name": "c", "subPath": ".."}}, "command": ["/t"]},
+        "code.claim.subPath",
+        '".." may lead out',
+        'without ".."',
+    ),
+    *(
+        (
+            {**values, "volumes": {"checkpoints": {"hostPath": {"path": "/d"}}}},
+            "volumes.checkpoints.hostPath",
+            f"{pods} pods need the same files",
+            "volumes.checkpoints.hostPath.shared to true where all nodes",
+        )
+        for values, pods in ((MARKER, 4), (RING, 2), ({"evaluator": {"replicas": 1}}, 2))
+    ),
+    (
+        {**MARKER, "volumes": {"checkpoints": {"csi": {"driver": "x.csi", "shared": False}}}},
+        "volumes.checkpoints.csi",
+        "another one in each pod",
+        "volumes.checkpoints.csi.shared to true where the driver",
+    ),
+    (
+        {**RING, "volumes": {"models": {"csi": {"driver": "x.csi"}}}},
+        "volumes.models.csi",
+        "2 pods need the same files",
+        "or take a claim with ReadWriteMany",
+    ),
+    *(
+        (
+            {"code": {"source": "git", "git": {"repository": address}}, "command": ["/t"]},
+            "code.git.repository",
+            f'"{address}" is no address that begins with https://, and SSH is not supported',
+            "a token in code.git.credentialsSecret",
+        )
+        for address in ("git@github.com:a/b.git", "ssh://git@github.com/a/b.git", "train.git")
+    ),
+    *(
+        (
+            {"code": {**GIT, "git": {**GIT["git"], "env": [{"name": name}]}}, "command": ["/t"]},
+            "code.git.env",
+            f"{name} is set by the chart",
+            "remove it",
+        )
+        for name in ("REVISION", "GIT_PASSWORD", "GIT_CONFIG_COUNT")
+    ),
+    *(
+        (
+            {
+                "code": {**GIT, "git": {**GIT["git"], "extraVolumeMounts": mounts}},
+                "command": ["/t"],
+                "extraVolumes": [{"name": "ca", "emptyDir": {}}],
+            },
+            "code.git.extraVolumeMounts",
+            what,
+            remedy,
+        )
+        for mounts, what, remedy in (
+            ([{"name": "b", "mountPath": "/b"}], 'no volume "b"', "add it"),
+            ([{"name": "ca", "mountPath": "/code/"}], "taken by the clone", "choose another"),
+            (
+                [{"name": "ca", "mountPath": "/a"}, {"name": "ca", "mountPath": "/a/"}],
+                "taken by another mount",
+                "choose another",
+            ),
+        )
+    ),
+    *(
+        (
+            setting(path.split("."), [{"name": "A", "value": "b", "valueFrom": SECRET}]),
+            f"{path}: A",
+            "has both value and valueFrom",
+            "remove the other",
+        )
+        for path in ("env", "chief.env", "worker.env", "ps.env", "evaluator.env", "code.git.env")
+    ),
+    (
         {"extraVolumes": [{"name": "shared-memory", "emptyDir": {}}]},
         "extraVolumes",
         '"shared-memory"',
@@ -868,6 +963,15 @@ TAKEN = [
     {"gpu": {"resource": "amd.com/gpu"}, "resources": {"limits": {"nvidia.com/gpu": 1}}},
     {"code": OWN, "args": [], "sample": {"updates": "sync"}, **RING},
     {"sample": {"updates": "sync"}},
+    *(
+        {**values, "volumes": {"checkpoints": {kind: {**given, "shared": True}}}}
+        for values in (MARKER, RING, {"evaluator": {"replicas": 1}})
+        for kind, given in (("hostPath", {"path": "/d"}), ("csi", {"driver": "x.csi"}))
+    ),
+    {"volumes": {"checkpoints": {"hostPath": {"path": "/d"}}}},
+    {**RING, "volumes": {"logs": {"hostPath": {"path": "/d"}}}},
+    {"volumes": {"logs": {"subPath": "a..b/..c/.d"}}},
+    {"env": [{"name": "A", "value": None, "valueFrom": SECRET}]},
     {"nccl": {"DEBUG": "INFO", "IB_DISABLE": 1, "P2P_DISABLE": True}},
 ]
 

@@ -59,6 +59,8 @@ OTHERS: dict[str, list[Any]] = {
     "code.claim.subPath": ["other"],
     "code.configMap.name": ["other"],
     "code.git.credentialsSecret": ["login"],
+    "code.git.env": [[{"name": "A", "value": "b"}]],
+    "code.git.extraVolumeMounts": [[{"name": "a", "mountPath": "/a"}]],
     "code.git.repository": ["https://git.example.org/other.git"],
     "code.inline": [{"train.py": "print(2)"}],
     "code.mountPath": ["/code"],
@@ -102,6 +104,7 @@ OTHERS: dict[str, list[Any]] = {
     "volumes.roles": [[], ["chief", "ps"]],
     "volumes.size": ["2Gi"],
     "volumes.storageClass": ["fast", "-"],
+    "volumes.subPath": ["other"],
     "waiter.command": [["/wait"]],
 }
 """Other values by path; a role's setting is under the common one's path, and so are volumes'."""
@@ -160,6 +163,11 @@ AROUND: dict[str, Values] = {
     "code.claim": {"code": {"source": "claim", "claim": {"name": "c"}}, **OWN},
     "code.configMap": {"code": {"source": "configMap", "configMap": {"name": "c"}}, **OWN},
     "code.git": {"code": GIT, **OWN},
+    "code.git.extraVolumeMounts": {
+        "code": GIT,
+        "extraVolumes": [{"name": "a", "emptyDir": {}}],
+        **OWN,
+    },
     "code.inline": {"code": {"source": "inline", "inline": {"train.py": "print(1)"}}, **OWN},
     "code.mountPath": {"code": GIT, **OWN},
     "evaluator": {"evaluator": {"replicas": 1}},

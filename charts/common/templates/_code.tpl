@@ -1,6 +1,7 @@
 {{/*
 common.code.volume: the volume with the user's program.
-Takes: code (source, configMap.name, claim.name), configMap (the name of the chart's own, for the sources sample and inline).
+Takes: code (source, configMap.name, claim.name), configMap (the name of the chart's own, for the sources sample and inline), as
+(the name of a claim's volume in the pod), readOnly (false where others of the pod write to that claim).
 Gives: YAML, a list of one volume; an empty list when the program is in the image.
 */}}
 {{- define "common.code.volume" -}}
@@ -11,10 +12,12 @@ Gives: YAML, a list of one volume; an empty list when the program is in the imag
 - name: code
   emptyDir: {}
 {{- else if eq $source "claim" -}}
-- name: code
+- name: {{ .as | quote }}
   persistentVolumeClaim:
     claimName: {{ .code.claim.name | quote }}
+    {{- if .readOnly }}
     readOnly: true
+    {{- end }}
 {{- else -}}
 - name: code
   configMap:
@@ -24,14 +27,14 @@ Gives: YAML, a list of one volume; an empty list when the program is in the imag
 
 {{/*
 common.code.mount: where the user's program appears.
-Takes: code (source, claim.subPath), mountPath (empty when the program is in the image).
+Takes: code (source, claim.subPath), mountPath (empty when the program is in the image), as (the volume's name in the pod).
 Gives: YAML, a list of one volumeMount, or an empty list.
 */}}
 {{- define "common.code.mount" -}}
 {{- if eq .mountPath "" -}}
 []
 {{- else -}}
-- name: code
+- name: {{ .as | quote }}
   mountPath: {{ .mountPath | quote }}
   readOnly: true
   {{- if and (eq .code.source "claim") .code.claim.subPath }}
@@ -41,9 +44,37 @@ Gives: YAML, a list of one volumeMount, or an empty list.
 {{- end -}}
 
 {{/*
+common.code.gitEnv: the variables of the container that clones, the user's last.
+Takes: git (repository, revision, credentialsSecret, env).
+Gives: YAML, a list.
+*/}}
+{{- define "common.code.gitEnv" -}}
+{{- $env := list
+      (dict "name" "REPOSITORY" "value" .repository)
+      (dict "name" "REVISION" "value" (.revision | default "HEAD")) -}}
+{{- /* The volume's top folder belongs to root, which git takes for somebody else's. */ -}}
+{{- $helper := "!f() { echo \"username=$GIT_USERNAME\"; echo \"password=$GIT_PASSWORD\"; }; f" -}}
+{{- $config := list (list "safe.directory" "/code") (list "credential.helper" $helper) -}}
+{{- $env = append $env (dict "name" "GIT_CONFIG_COUNT" "value" (len $config)) -}}
+{{- range $number, $setting := $config -}}
+  {{- $env = append $env (dict "name" (printf "GIT_CONFIG_KEY_%d" $number) "value" (first $setting)) -}}
+  {{- $env = append $env (dict "name" (printf "GIT_CONFIG_VALUE_%d" $number) "value" (last $setting)) -}}
+{{- end -}}
+{{- $env = concat $env (list (dict "name" "HOME" "value" "/tmp") (dict "name" "GIT_TERMINAL_PROMPT" "value" "0")) -}}
+{{- if .credentialsSecret -}}
+  {{- range $key := list "password" "username" -}}
+    {{- $from := dict "secretKeyRef" (dict "name" $.credentialsSecret "key" $key) -}}
+    {{- $env = append $env (dict "name" (printf "GIT_%s" (upper $key)) "valueFrom" $from) -}}
+  {{- end -}}
+{{- end -}}
+{{- include "common.env.list" (dict "lists" (list $env .env)) -}}
+{{- end -}}
+
+{{/*
 common.code.fetch: the init container that clones a git repository. Credentials come from a Secret by way of variables and a
 helper of git's own, so that they are in no argument, no log and no file.
-Takes: code (git: repository, revision, credentialsSecret, image, resources), global, securityContext (the user's).
+Takes: code (git: repository, revision, credentialsSecret, env, extraVolumeMounts, image, resources), global, securityContext
+(the user's).
 Gives: YAML, a list of one container; an empty list for other sources.
 */}}
 {{- define "common.code.fetch" -}}
@@ -68,35 +99,7 @@ Gives: YAML, a list of one container; an empty list for other sources.
         git -C /code checkout --quiet "$REVISION"
       fi
       git -C /code log -1 --format='fetched %H'
-  env:
-    - name: REPOSITORY
-      value: {{ $git.repository | quote }}
-    - name: REVISION
-      value: {{ $git.revision | default "HEAD" | quote }}
-    # The volume's top folder belongs to root, which git takes for somebody else's.
-    - name: GIT_CONFIG_COUNT
-      value: "2"
-    - name: GIT_CONFIG_KEY_0
-      value: safe.directory
-    - name: GIT_CONFIG_VALUE_0
-      value: /code
-    - name: GIT_CONFIG_KEY_1
-      value: credential.helper
-    - name: GIT_CONFIG_VALUE_1
-      value: '!f() { echo "username=$GIT_USERNAME"; echo "password=$GIT_PASSWORD"; }; f'
-    - name: HOME
-      value: /tmp
-    - name: GIT_TERMINAL_PROMPT
-      value: "0"
-    {{- range $variable, $key := dict "GIT_USERNAME" "username" "GIT_PASSWORD" "password" }}
-    {{- if $git.credentialsSecret }}
-    - name: {{ $variable }}
-      valueFrom:
-        secretKeyRef:
-          name: {{ $git.credentialsSecret | quote }}
-          key: {{ $key }}
-    {{- end }}
-    {{- end }}
+  env: {{- include "common.code.gitEnv" $git | nindent 4 }}
   {{- with $git.resources }}
   resources: {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -104,12 +107,15 @@ Gives: YAML, a list of one container; an empty list for other sources.
   volumeMounts:
     - name: code
       mountPath: /code
+    {{- with $git.extraVolumeMounts }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 {{- end -}}
 {{- end -}}
 
 {{/*
 common.code.check: does the source have what it needs, and is nothing given that would not be used?
-Takes: code (source, inline, configMap.name, claim.name, git.repository).
+Takes: code (source, inline, configMap.name, claim.name, claim.subPath, git.repository, git.env).
 Gives: JSON, a list of messages.
 */}}
 {{- define "common.code.check" -}}
@@ -127,5 +133,11 @@ Gives: JSON, a list of messages.
     {{- $messages = append $messages (printf "code.%s: it would not be used, for code.source is %q; set code.source to %q, or remove it" $need.key $code.source $source) -}}
   {{- end -}}
 {{- end -}}
+{{- if and $code.git.repository (not (regexMatch "^(https?|git|file)://" $code.git.repository)) -}}
+  {{- $messages = append $messages (printf "code.git.repository: %q is no address that begins with https://, and SSH is not supported; give the repository's https address, and for a private one name a Secret with a token in code.git.credentialsSecret" $code.git.repository) -}}
+{{- end -}}
+{{- $reserved := list "REPOSITORY" "REVISION" "GIT_CONFIG_COUNT" "GIT_CONFIG_KEY_0" "GIT_CONFIG_VALUE_0" "GIT_CONFIG_KEY_1" "GIT_CONFIG_VALUE_1" "GIT_USERNAME" "GIT_PASSWORD" -}}
+{{- $messages = concat $messages (include "common.env.reserved" (dict "env" $code.git.env "path" "code.git.env" "reserved" $reserved "why" "the clone is told by it what to fetch, and as whom") | fromJsonArray) -}}
+{{- $messages = append $messages (include "common.volumes.subPath" (dict "path" "code.claim.subPath" "subPath" $code.claim.subPath)) -}}
 {{- toJson $messages -}}
 {{- end -}}

@@ -29,6 +29,21 @@ Gives: YAML, a list.
 {{- end -}}
 
 {{/*
+common.env.twofold: refuse variables that are given a value and a source of one.
+Takes: env (a list), path (the value's name in messages).
+Gives: JSON, a list of messages.
+*/}}
+{{- define "common.env.twofold" -}}
+{{- $messages := list -}}
+{{- range .env -}}
+  {{- if not (or (kindIs "invalid" .value) (kindIs "invalid" .valueFrom)) -}}
+    {{- $messages = append $messages (printf "%s: %s has both value and valueFrom, and Kubernetes takes one; remove the other" $.path .name) -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $messages -}}
+{{- end -}}
+
+{{/*
 common.env.reserved: refuse user variables that the chart sets itself and depends on.
 Takes: env (a list), path (the value's name in messages), reserved (a list of names), why (ends the message).
 Gives: JSON, a list of messages.

@@ -25,7 +25,7 @@ Gives: existingClaim, or <fullname>-<name>.
 {{/*
 common.volumes.source: a pod's volume from the shorthand. A volume that is turned off is an emptyDir: the path exists all the
 same, and what is written there goes with the pod.
-Takes: fullname, name, volume, readOnly (true or left out).
+Takes: fullname, name, volume, readOnly (true or left out), as (its name in the pod, where that is another one).
 Gives: YAML, a list of one volume.
 */}}
 {{- define "common.volumes.source" -}}
@@ -37,11 +37,27 @@ Gives: YAML, a list of one volume.
 {{- else if eq $kind "nfs" -}}
   {{- $source = dict "nfs" (merge $readOnly .volume.nfs) -}}
 {{- else if eq $kind "csi" -}}
-  {{- $source = dict "csi" (merge $readOnly .volume.csi) -}}
+  {{- $source = dict "csi" (merge $readOnly (omit .volume.csi "shared")) -}}
 {{- else if eq $kind "hostPath" -}}
-  {{- $source = dict "hostPath" .volume.hostPath -}}
+  {{- $source = dict "hostPath" (omit .volume.hostPath "shared") -}}
 {{- end -}}
-{{- toYaml (list (merge (dict "name" .name) $source)) -}}
+{{- toYaml (list (merge (dict "name" (.as | default .name)) $source)) -}}
+{{- end -}}
+
+{{/*
+common.volumes.mount: where a volume of the shorthand appears in a container.
+Takes: name, volume, readOnly (true or left out), as (its name in the pod, where that is another one).
+Gives: YAML, a list of one volumeMount.
+*/}}
+{{- define "common.volumes.mount" -}}
+{{- $mount := dict "name" (.as | default .name) "mountPath" .volume.mountPath -}}
+{{- with .volume.subPath -}}
+  {{- $_ := set $mount "subPath" . -}}
+{{- end -}}
+{{- if eq .readOnly true -}}
+  {{- $_ := set $mount "readOnly" true -}}
+{{- end -}}
+{{- toYaml (list $mount) -}}
 {{- end -}}
 
 {{/*
@@ -122,10 +138,67 @@ Gives: JSON, a list of messages.
 {{- if gt (len $given) 1 -}}
   {{- $messages = append $messages (printf "%s: it can be only one of %s; remove the others" $path (join ", " $given)) -}}
 {{- end -}}
-{{- range $key := $given -}}
+{{- range $key := concat $given (ternary (list "subPath") list (ne (.volume.subPath | default "") "")) -}}
   {{- if not $.volume.enabled -}}
     {{- $messages = append $messages (printf "%s.%s: %s would not be used, for %s.enabled is false; set it to true, or remove %s" $path $key (index $.volume $key | toJson) $path $key) -}}
   {{- end -}}
+{{- end -}}
+{{- $messages = append $messages (include "common.volumes.subPath" (dict "path" (printf "%s.subPath" $path) "subPath" .volume.subPath)) -}}
+{{- toJson $messages -}}
+{{- end -}}
+
+{{/*
+common.volumes.subPath: Kubernetes takes no path that may lead out of a volume.
+Takes: path (the value's name in messages), subPath.
+Gives: a message, or nothing.
+*/}}
+{{- define "common.volumes.subPath" -}}
+{{- if has ".." (splitList "/" (.subPath | default "")) -}}
+{{ .path }}: {{ .subPath | quote }} may lead out of the volume, and Kubernetes takes no such path; name a folder of the volume, without ".."
+{{- end -}}
+{{- end -}}
+
+{{/*
+common.volumes.checkShared: do all pods that mount a volume see the same files? A folder of the node is another one on each node,
+and an inline CSI volume another one in each pod, unless a share is behind it, and nobody but the user can know.
+Takes: name, volume, pods (how many mount it).
+Gives: JSON, a list of messages.
+*/}}
+{{- define "common.volumes.checkShared" -}}
+{{- $kind := include "common.volumes.kind" .volume -}}
+{{- $apart := dict
+      "hostPath" (list "each node has a folder of its own there" "all nodes mount one share there")
+      "csi" (list "an inline CSI volume may be another one in each pod" "the driver mounts one share in all pods") -}}
+{{- $messages := list -}}
+{{- range $of, $said := $apart -}}
+  {{- if and (eq $kind $of) (gt (int $.pods) 1) (ne (index $.volume $of "shared") true) -}}
+    {{- $messages = append $messages (printf "volumes.%s.%s: %d pods need the same files, and %s; set volumes.%s.%s.shared to true where %s, or take a claim with ReadWriteMany, or nfs" $.name $of (int $.pods) (first $said) $.name $of (last $said)) -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $messages -}}
+{{- end -}}
+
+{{/*
+common.volumes.checkModes: can as many pods mount a claim that the cluster has? What it asks for counts, and what the volume that
+it got can do besides.
+Takes: context (the root context), path (the value that wants it), claim (its name), pods (how many mount it), readOnly (true:
+none of them writes), remedy (ends the message).
+Gives: JSON, a list of messages.
+*/}}
+{{- define "common.volumes.checkModes" -}}
+{{- $claim := .claim -}}
+{{- $made := lookup "v1" "PersistentVolumeClaim" .context.Release.Namespace $claim -}}
+{{- $has := concat (dig "spec" "accessModes" list $made) (dig "status" "accessModes" list $made) | uniq -}}
+{{- $needs := ternary (list "ReadOnlyMany" "ReadWriteMany") (list "ReadWriteMany") (eq .readOnly true) -}}
+{{- $unfit := true -}}
+{{- range $mode := $needs -}}
+  {{- if has $mode $has -}}
+    {{- $unfit = false -}}
+  {{- end -}}
+{{- end -}}
+{{- $messages := list -}}
+{{- if and $made $unfit (gt (int .pods) 1) -}}
+  {{- $messages = append $messages (printf "%s: %d pods would mount the claim %s, which exists with %s, and that can never change; pods of several nodes need %s: %s" .path (int .pods) $claim (join ", " $has) (join " or " $needs) .remedy) -}}
 {{- end -}}
 {{- toJson $messages -}}
 {{- end -}}
@@ -161,8 +234,9 @@ Gives: JSON, a list of messages.
     {{- /* Any mode will do for one pod. */ -}}
   {{- else if and $volume.accessModes (not (has "ReadWriteMany" $volume.accessModes)) -}}
     {{- $messages = append $messages (printf "%s.accessModes: %d pods mount the volume, and with %s only pods of one node can; leave accessModes out or set [ReadWriteMany], with a storageClass that has it, or name fewer roles in %s.roles" $path (int .pods) (join ", " $volume.accessModes) $path) -}}
-  {{- else if and $made (not (has "ReadWriteMany" $has)) -}}
-    {{- $messages = append $messages (printf "%s: %d pods would mount the claim %s, which exists with %s, and that can never change; name another with existingClaim, or remove the claim after you have saved what is in it" $path (int .pods) $claim (join ", " $has)) -}}
+  {{- else -}}
+    {{- $remedy := printf "name another claim with %s.existingClaim, or fewer roles with %s.roles, or remove the claim after you have saved what is in it" $path $path -}}
+    {{- $messages = concat $messages (include "common.volumes.checkModes" (dict "context" .context "path" $path "claim" $claim "pods" .pods "remedy" $remedy) | fromJsonArray) -}}
   {{- end -}}
 {{- end -}}
 {{- toJson $messages -}}

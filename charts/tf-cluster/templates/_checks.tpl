@@ -257,7 +257,7 @@ Gives: JSON, a list of messages.
 {{- end -}}
 
 {{/*
-tf-cluster.check.env: TF_CONFIG is the chart's work.
+tf-cluster.check.env: TF_CONFIG is the chart's work, and a variable has one value.
 Takes: the root context.
 Gives: JSON, a list of messages.
 */}}
@@ -266,7 +266,9 @@ Gives: JSON, a list of messages.
 {{- $messages := list -}}
 {{- range $path, $env := dict "env" .Values.env "chief.env" .Values.chief.env "worker.env" .Values.worker.env "ps.env" .Values.ps.env "evaluator.env" .Values.evaluator.env -}}
   {{- $messages = concat $messages (include "common.env.reserved" (dict "env" $env "path" $path "reserved" $reserved "why" "each task's place in the cluster is made of it") | fromJsonArray) -}}
+  {{- $messages = concat $messages (include "common.env.twofold" (dict "env" $env "path" $path) | fromJsonArray) -}}
 {{- end -}}
+{{- $messages = concat $messages (include "common.env.twofold" (dict "env" .Values.code.git.env "path" "code.git.env") | fromJsonArray) -}}
 {{- toJson $messages -}}
 {{- end -}}
 
@@ -301,6 +303,11 @@ Gives: JSON, a list of messages.
   {{- $messages = concat $messages (include "common.volumes.check" $volume | fromJsonArray) -}}
   {{- if ne $name "data" -}}
     {{- $messages = concat $messages (include "common.volumes.checkClaim" (merge (dict "context" $ "defaults" (index $defaults $name)) $volume) | fromJsonArray) -}}
+  {{- end -}}
+  {{- /* Nobody of a release reads another's logs, and data may lie on every node; but checkpoints are what a gang goes on from, */ -}}
+  {{- /* and an evaluator and waiters read, and models are what the test and whoever takes them look for, whoever wrote them. */ -}}
+  {{- if has $name (list "checkpoints" "models") -}}
+    {{- $messages = concat $messages (include "common.volumes.checkShared" $volume | fromJsonArray) -}}
   {{- end -}}
 {{- end -}}
 {{- $data := .Values.volumes.data -}}
@@ -360,6 +367,17 @@ Gives: JSON, a list of messages.
   {{- end -}}
   {{- $_ := set $paths $path (printf "extraVolumeMounts (%s)" .name) -}}
 {{- end -}}
+{{- $seen := list -}}
+{{- range .Values.code.git.extraVolumeMounts -}}
+  {{- if not (has .name $extra) -}}
+    {{- $messages = append $messages (printf "code.git.extraVolumeMounts: there is no volume %q in extraVolumes; add it, or remove the mount" .name) -}}
+  {{- end -}}
+  {{- $path := trimSuffix "/" .mountPath -}}
+  {{- if or (has $path $seen) (hasPrefix "/code/" (printf "%s/" $path)) -}}
+    {{- $messages = append $messages (printf "code.git.extraVolumeMounts: the path %q is taken by %s; choose another" $path (ternary "another mount" "the clone" (has $path $seen))) -}}
+  {{- end -}}
+  {{- $seen = append $seen $path -}}
+{{- end -}}
 {{- toJson $messages -}}
 {{- end -}}
 
@@ -406,6 +424,23 @@ Gives: JSON, a list of messages.
 {{- range $name := list "checkpoints" "logs" "models" -}}
   {{- $volume := include "tf-cluster.volume" (dict "context" $ "name" $name) | fromJson -}}
   {{- $messages = append $messages (include "common.volumes.lost" (merge (dict "context" $) $volume)) -}}
+{{- end -}}
+{{- range $name := list "checkpoints" "logs" "models" "data" -}}
+  {{- $volume := include "tf-cluster.volume" (dict "context" $ "name" $name) | fromJson -}}
+  {{- if and (eq (include "common.volumes.kind" $volume.volume) "claim") $volume.volume.existingClaim -}}
+    {{- $path := printf "volumes.%s" $name -}}
+    {{- $remedy := printf "name another claim with %s.existingClaim, or fewer roles with %s.roles" $path $path -}}
+    {{- $claim := dict "context" $ "path" $path "claim" $volume.volume.existingClaim "pods" $volume.pods "readOnly" (eq $name "data") "remedy" $remedy -}}
+    {{- $messages = concat $messages (include "common.volumes.checkModes" $claim | fromJsonArray) -}}
+  {{- end -}}
+{{- end -}}
+{{- if and (eq .Values.code.source "claim") .Values.code.claim.name -}}
+  {{- $pods := 0 -}}
+  {{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
+    {{- $pods = add $pods (include "tf-cluster.replicas" (dict "context" $ "role" $role)) -}}
+  {{- end -}}
+  {{- $claim := dict "context" . "path" "code.claim.name" "claim" .Values.code.claim.name "pods" $pods "readOnly" true "remedy" "name another claim, or bring the program another way (code.source)" -}}
+  {{- $messages = concat $messages (include "common.volumes.checkModes" $claim | fromJsonArray) -}}
 {{- end -}}
 {{- if eq .Values.mode "session" -}}
   {{- range $role := list "worker" "ps" -}}

@@ -70,3 +70,24 @@ workers that are taken away end at once, and the chief gives their work to the r
 The chief starts again with the new list, no other pod is touched, and the training {{ include "tf-cluster.notes.resumption" . }}.
 {{- end -}}
 {{- end -}}
+
+{{/*
+tf-cluster.notes.shared: the claims of the release that need a StorageClass which not every cluster has.
+Takes: the root context.
+Gives: a line; nothing where no claim asks for ReadWriteMany.
+*/}}
+{{- define "tf-cluster.notes.shared" -}}
+{{- $shared := list -}}
+{{- range $name := list "checkpoints" "logs" "models" -}}
+  {{- $volume := include "tf-cluster.volume" (dict "context" $ "name" $name) | fromJson -}}
+  {{- if gt (int $volume.pods) 0 -}}
+    {{- $claim := include "common.volumes.claim" (merge (dict "context" $) $volume) | fromYaml -}}
+    {{- if has "ReadWriteMany" (dig "spec" "accessModes" list $claim) -}}
+      {{- $shared = append $shared $claim.metadata.name -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- with $shared -}}
+Where pods stay Pending: a StorageClass with ReadWriteMany is needed by {{ ternary "the claim" "the claims" (eq (len .) 1) }} {{ join ", " . }}.
+{{- end -}}
+{{- end -}}

@@ -97,7 +97,7 @@ Gives: YAML, a list.
   {{- $checkpoints := include "tf-cluster.volume" (dict "context" $root "name" "checkpoints") | fromJson -}}
   {{- $storage = concat $storage (include "common.volumes.source" $checkpoints | fromYamlArray) -}}
 {{- end -}}
-{{- concat $volumes $storage (include "tf-cluster.sharedMemory" . | fromJson).volumes ($root.Values.extraVolumes | default list) | toYaml -}}
+{{- concat $volumes $storage (include "tf-cluster.sharedMemory" . | fromJson).volumes ($root.Values.extraVolumes | default list) | uniq | toYaml -}}
 {{- end -}}
 
 {{/*

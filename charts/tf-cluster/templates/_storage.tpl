@@ -44,7 +44,7 @@ Gives: a number.
 {{/*
 tf-cluster.volume: a volume of the shorthand with what common.volumes.* take.
 Takes: context, name.
-Gives: a map to include with: {context, fullname, name, volume, pods, shared, readOnly}, without the context, as JSON.
+Gives: a map to include with: {context, fullname, name, as, volume, pods, shared, readOnly}, without the context, as JSON.
 */}}
 {{- define "tf-cluster.volume" -}}
 {{- $pods := include "tf-cluster.podsOn" . | int -}}
@@ -52,7 +52,44 @@ Gives: a map to include with: {context, fullname, name, volume, pods, shared, re
 {{- $mounting := include "tf-cluster.mountedBy" . | fromJsonArray -}}
 {{- $shared := or (gt $pods 1) (has "worker" $mounting) (has "ps" $mounting) -}}
 {{- $volume := index .context.Values.volumes .name -}}
-{{- dict "fullname" (include "tf-cluster.fullname" .context) "name" .name "volume" $volume "pods" $pods "shared" $shared "readOnly" (eq .name "data") | toJson -}}
+{{- $as := include "tf-cluster.volumeName" . -}}
+{{- dict "fullname" (include "tf-cluster.fullname" .context) "name" .name "as" $as "volume" $volume "pods" $pods "shared" $shared "readOnly" (eq $as "data") | toJson -}}
+{{- end -}}
+
+{{/*
+tf-cluster.claimOf: the claim behind a volume of the shorthand, or behind the program.
+Takes: context, name ("code": the program's).
+Gives: its name; nothing where no claim is behind it.
+*/}}
+{{- define "tf-cluster.claimOf" -}}
+{{- $values := .context.Values -}}
+{{- if eq .name "code" -}}
+  {{- ternary $values.code.claim.name "" (eq $values.code.source "claim") -}}
+{{- else -}}
+  {{- $volume := index $values.volumes .name -}}
+  {{- if eq (include "common.volumes.kind" $volume) "claim" -}}
+    {{- include "common.volumes.claimName" (dict "fullname" (include "tf-cluster.fullname" .context) "name" .name "volume" $volume) -}}
+  {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+tf-cluster.volumeName: what a pod calls the volume behind a name. A pod that names one claim in two of its volumes never starts
+(Kubernetes' issue 127004), so those that lie in one claim are one volume, called after the first of them. Where one of them is
+written to, the first is.
+Takes: context, name ("code": the program's).
+Gives: a name.
+*/}}
+{{- define "tf-cluster.volumeName" -}}
+{{- $name := .name -}}
+{{- with $claim := include "tf-cluster.claimOf" . -}}
+  {{- range $other := list "data" "models" "logs" "checkpoints" -}}
+    {{- if eq (include "tf-cluster.claimOf" (dict "context" $.context "name" $other)) $claim -}}
+      {{- $name = $other -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- $name -}}
 {{- end -}}
 
 {{/*
@@ -66,12 +103,9 @@ Gives: JSON, {volumes, mounts}.
 {{- range $name := list "checkpoints" "logs" "models" "data" -}}
   {{- $scope := dict "context" $.context "name" $name -}}
   {{- if has $.role (include "tf-cluster.mountedBy" $scope | fromJsonArray) -}}
-    {{- $volumes = concat $volumes (include "common.volumes.source" (include "tf-cluster.volume" $scope | fromJson) | fromYamlArray) -}}
-    {{- $mount := dict "name" $name "mountPath" (index $.context.Values.volumes $name "mountPath") -}}
-    {{- if eq $name "data" -}}
-      {{- $_ := set $mount "readOnly" true -}}
-    {{- end -}}
-    {{- $mounts = append $mounts $mount -}}
+    {{- $volume := include "tf-cluster.volume" $scope | fromJson -}}
+    {{- $volumes = concat $volumes (include "common.volumes.source" $volume | fromYamlArray) -}}
+    {{- $mounts = concat $mounts (include "common.volumes.mount" (merge (dict "readOnly" (eq $name "data")) $volume) | fromYamlArray) -}}
   {{- end -}}
 {{- end -}}
 {{- dict "volumes" $volumes "mounts" $mounts | toJson -}}
@@ -97,8 +131,9 @@ Gives: JSON, {volumes, mounts}.
 */}}
 {{- define "tf-cluster.code" -}}
 {{- $configMap := printf "%s-%s" (include "tf-cluster.fullname" .) (ternary "sample" "code" (eq .Values.code.source "sample")) -}}
-{{- $volumes := include "common.code.volume" (dict "code" .Values.code "configMap" $configMap) | fromYamlArray -}}
-{{- $mounts := include "common.code.mount" (dict "code" .Values.code "mountPath" (include "tf-cluster.codeMountPath" .)) | fromYamlArray -}}
+{{- $as := include "tf-cluster.volumeName" (dict "context" . "name" "code") -}}
+{{- $volumes := include "common.code.volume" (dict "code" .Values.code "configMap" $configMap "as" $as "readOnly" (has $as (list "code" "data"))) | fromYamlArray -}}
+{{- $mounts := include "common.code.mount" (dict "code" .Values.code "mountPath" (include "tf-cluster.codeMountPath" .) "as" $as) | fromYamlArray -}}
 {{- dict "volumes" $volumes "mounts" $mounts | toJson -}}
 {{- end -}}
 

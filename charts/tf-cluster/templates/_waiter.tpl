@@ -140,9 +140,8 @@ Gives: YAML, a list of one container.
     {{- include "tf-cluster.programsMount" . | nindent 4 }}
     {{- include "tf-cluster.clusterMount" . | nindent 4 }}
     {{- if include "tf-cluster.byMarker" .context }}
-    - name: checkpoints
-      mountPath: {{ $values.volumes.checkpoints.mountPath | quote }}
-      readOnly: true
+    {{- $checkpoints := include "tf-cluster.volume" (dict "context" .context "name" "checkpoints") | fromJson }}
+    {{- include "common.volumes.mount" (merge (dict "readOnly" true) $checkpoints) | nindent 4 }}
     {{- else }}
     {{- include "common.pod.apiAccessMount" "api-access" | nindent 4 }}
     {{- end }}
