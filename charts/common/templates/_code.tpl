@@ -97,9 +97,7 @@ Gives: YAML, a list of one container; an empty list for other sources.
           key: {{ $key }}
     {{- end }}
     {{- end }}
-  {{- with $git.resources }}
-  resources: {{- toYaml . | nindent 4 }}
-  {{- end }}
+  resources: {{- include "common.resources.merged" (dict "layers" (list $git.resources)) | fromJson | toYaml | nindent 4 }}
   securityContext: {{- include "common.security.container" (dict "user" .securityContext) | nindent 4 }}
   volumeMounts:
     - name: code
