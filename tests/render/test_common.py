@@ -244,3 +244,76 @@ def test_a_number_that_somebody_else_has_set_is_told_before_kubernetes_does(
     if refused:
         assert "kubectl has set StatefulSet w to 4" in message
         assert "--set worker.replicas=4" in message
+
+
+@pytest.mark.parametrize(
+    ("quantity", "number"),
+    [
+        (0, 0.0), ("", 0.0), ("0", 0.0), (2, 2.0), (0.5, 0.5), ("1.5", 1.5), ("500m", 0.5),
+        ("300m", 0.3), ("1.1m", 0.0011), ("1100u", 0.0011), ("5n", 5e-9), ("1500k", 1.5e6),
+        ("128M", 128e6), ("2G", 2e9), ("3T", 3e12), ("4P", 4e15), ("1E", 1e18), ("1E3", 1e3),
+        ("1e3", 1e3), ("1.5e-3", 0.0015), ("1e+12", 1e12), (1e12, 1e12), ("2Ki", 2048.0),
+        ("1Mi", 2.0**20), ("2Gi", 2.0**31), ("1.1Gi", 1.1 * 2**30), ("1Ti", 2.0**40),
+        ("1Pi", 2.0**50), ("7Ei", 7 * 2.0**60),
+    ],
+)  # fmt: skip
+def test_quantities_are_numbers(call, quantity, number):
+    assert float(call("common.quantity.number", quantity)) == number
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [
+        ["0.1", "100m", "100000u", 0.1, "1e-1", "1E-1"],
+        ["1.5Gi", "1536Mi", "1572864Ki", 1610612736],
+        ["2.2", "2200m"],
+        ["1.1m", "0.0011", "1100u", "1100000n"],
+        ["9.3Ei", "9.3Ei"],
+        ["1.7Ti", "1740.8Gi", "1782579.2Mi"],
+        ["1M", "1000k", "1e6", 1000000],
+    ],
+    ids=str,
+)
+def test_an_amount_is_one_number_however_it_is_written(call, ways):
+    assert len({call("common.quantity.number", way) for way in ways}) == 1
+
+
+def test_resources_are_laid_over_each_other_and_lose_devices_of_which_there_are_none(call):
+    layers = [
+        {"requests": {"cpu": "1", "a.b/c": 1}, "limits": {"memory": "1Gi", "a.b/c": 1, "d/e": 2}},
+        None,
+        {"requests": None, "limits": {"a.b/c": "0", "memory": None, "cpu": 0}},
+        {"requests": {"a.b/c": ""}},
+    ]
+    merged = call("common.resources.merged", {"layers": layers})
+    assert json.loads(merged) == {"requests": {"cpu": "1"}, "limits": {"d/e": 2, "cpu": 0}}
+
+
+@pytest.mark.parametrize(
+    ("repository", "host"),
+    [
+        ("team/train", ""),
+        ("my.image", ""),
+        ("localhosts/train", ""),
+        ("team/my.image", ""),
+        ("localhost", ""),
+        ("localhost/train", "localhost"),
+        ("ghcr.io/team/train", "ghcr.io"),
+        ("host:5000/train", "host:5000"),
+        (None, ""),
+    ],
+)
+def test_a_registry_in_a_repository_is_seen(call, repository, host):
+    found = json.loads(
+        call("common.images.check", {"image": {"repository": repository}, "path": "i"})
+    )
+    assert len(found) == bool(host)
+    assert all(f'set i.registry to "{host}"' in each for each in found)
+
+
+def test_blocks_that_are_absent_are_put_in_whole(call):
+    defaults = {"a": {"b": {"x": 1, "y": 2}, "c": {"x": 1}}, "d": {"x": 1}, "e": {"x": 1}}
+    values = {"a": {"b": {"y": 3}, "c": None}, "d": {}, "f": 1}
+    given = {"values": values, "defaults": defaults}
+    filled = call("common.values.fillBlocks", given, changed="values")
+    assert filled == {"a": {"b": {"y": 3}, "c": {"x": 1}}, "d": {}, "e": {"x": 1}, "f": 1}

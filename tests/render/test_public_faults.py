@@ -9,6 +9,8 @@ import base64
 import gzip
 import itertools
 import json
+import random
+import string
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ KINDS = {
     "ring": RING | {"evaluator": {"replicas": 1}},
     "mirrored": {"strategy": "mirrored"},
 }
+PARTS = ("limits", "requests")
 LONGEST = "a-release-of-fifty-three-characters-which-is-the-most"
 SWITCH = "sidecar.istio.io/inject"
 COMPONENT = "app.kubernetes.io/component"
@@ -379,6 +382,27 @@ def test_B41_helm_can_keep_the_release(helm, rendering, tmp_path):
     assert len(base64.b64encode(package.read_bytes() + rest)) < 1_000_000
 
 
+def test_B41_inline_text_that_helm_could_not_keep_is_refused(helm, refuse, tmp_path):
+    """It is in the release's values and in its manifest, and gzip makes nothing of noise."""
+    noise = "".join(random.Random(1).choices(string.printable[:94], k=262144 - len("a.py")))
+    values = {"command": ["/t"], "worker": {"replicas": 10000}, "tfConfig": False}
+
+    def kept(text):
+        given = tmp_path / "values.json"
+        code = {"source": "inline", "inline": {"a.py": text}}
+        given.write_text(json.dumps({**values, "code": code}))
+        made = helm("install", "my", str(CHART), "--dry-run=client", "-o", "json", "-f", str(given))
+        assert made.returncode == 0, made.stderr
+        return len(base64.b64encode(gzip.compress(made.stdout.encode())))
+
+    assert 700_000 < kept(noise) < 1048576
+    # Text in which gzip finds nothing at all would fit, too.
+    assert kept("#") + 2 * 4 / 3 * 262144 < 1048576
+    message = refuse({**values, "code": {"source": "inline", "inline": {"a.py": noise, "b": ""}}})
+    assert "code.inline: its text has 262145 bytes, and at most 262144 are sure to fit" in message
+    assert 'set code.source to "configMap", "claim", "git" or "image"' in message
+
+
 def test_B43_what_stays_is_taken_up_again_and_nothing_is_made_by_chance(render, kind):
     """A claim that is a hook is left behind and stops the next installation, and what is made by
     chance is another thing in each upgrade (stable/tensorflow-serving, horovod#3604).
@@ -397,15 +421,24 @@ def test_B43_what_stays_is_taken_up_again_and_nothing_is_made_by_chance(render, 
 
 def test_B44_no_gpu_is_no_key_and_two_are_a_whole_number(render, refuse):
     """nvidia.com/gpu: 0 makes pods fail on nodes without one (k8s-device-plugin#61)."""
-    for given in (0, None):
-        text = json.dumps(render({"worker": {"gpu": {"count": given}}}))
-        assert "nvidia.com/gpu" not in text
+    for given in (0, "", None, "0"):
+        for values in (
+            {"worker": {"gpu": {"count": given}}},
+            {"worker": {"resources": {"limits": {"nvidia.com/gpu": given}}}},
+            {"worker": {"resources": {"requests": {"nvidia.com/gpu": given}}}},
+            {"resources": {part: {"nvidia.com/gpu": given} for part in PARTS}},
+            {"waiter": {"resources": {"limits": {"nvidia.com/gpu": given}}}},
+            {"test": {"resources": {"limits": {"nvidia.com/gpu": given}}}},
+        ):
+            assert "nvidia.com/gpu" not in json.dumps(render(values)), values
     resources = render({"worker": {"gpu": {"count": 2}}}).pod("worker").container()["resources"]
     for key in ("limits", "requests"):
         amount = resources[key]["nvidia.com/gpu"]
         assert (type(amount), amount) == (int, 2)
-    for bad in (0.5, -1, "two", "", "0"):
+    for bad in (0.5, -1, "two", "2", True):
         assert "at '/worker/gpu/count'" in refuse({"worker": {"gpu": {"count": bad}}})
+    twice = {"worker": {"resources": {"limits": {"nvidia.com/gpu": 2}}}}
+    assert "set worker.gpu.count" in refuse(twice)
 
 
 def test_B45_who_asked_for_no_gpu_sees_none(render):

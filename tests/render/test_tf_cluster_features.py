@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 CHART = Path(__file__).resolve().parents[2] / "charts" / "tf-cluster"
+GPU = "nvidia.com/gpu"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 OWN = {"code": {"source": "image"}, "command": ["/train"]}
@@ -300,10 +301,25 @@ def test_an_accelerator_may_have_any_name(render):
     for kind in ("limits", "requests"):
         assert worker.container()["resources"][kind][mig] == 2
         assert worker.container()["resources"][kind].keys() == {"cpu", "memory", mig}
+    # Nodes whose GPUs are in parts have the taint of whole ones.
     assert worker.spec["tolerations"] == [
-        {"key": mig, "operator": "Exists", "effect": "NoSchedule"}
+        {"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in (mig, GPU)
     ]
     assert "tolerations" not in objects.pod("chief").spec
+
+
+@pytest.mark.parametrize("resource", [GPU, "amd.com/gpu", "nvidia.community.org/gpu"])
+def test_an_accelerator_that_is_no_part_has_the_one_taint_of_its_name(render, resource):
+    values = {"gpu": {"resource": resource}, "worker": {"gpu": {"count": 1}}}
+    tolerated = render(values).pod("worker").spec["tolerations"]
+    assert [each["key"] for each in tolerated] == [resource]
+
+
+def test_a_taint_that_the_user_tolerates_is_tolerated_once(render):
+    own = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
+    values = {"gpu": {"resource": "nvidia.com/gpu.shared"}, "worker": {"gpu": {"count": 1}}}
+    spec = render({**values, "tolerations": [own]}).pod("worker").spec
+    assert [each["key"] for each in spec["tolerations"]] == [GPU, "nvidia.com/gpu.shared"]
 
 
 def test_a_type_is_demanded_beside_what_the_user_demands(render):
@@ -349,6 +365,7 @@ def test_a_role_with_gpus_has_their_runtime_and_shared_memory(render):
             "gpu": {"runtimeClassName": "nvidia"},
             "worker": {"gpu": {"count": 1}},
             "sharedMemory": {"size": "8Gi"},
+            "resources": {"limits": {"memory": "16Gi"}},
         }
     )
     memory = {"emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}
@@ -372,7 +389,6 @@ def test_shared_memory_is_for_all_or_none_when_it_is_said(render, wanted, number
     [
         ("nvidia.com/gpu", False),
         ("nvidia.com/mig-1g.5gb", False),
-        ("example.com/gpu", False),
         ("example.com/fpga", True),
         ("cpu", True),
     ],
@@ -396,7 +412,7 @@ def test_gpus_that_are_given_by_number_or_not_to_be_hidden_are_not_hidden(render
         assert "NVIDIA_VISIBLE_DEVICES" not in pod.env()
 
 
-@pytest.mark.parametrize("number", [0, "0"])
+@pytest.mark.parametrize("number", [0, "0", ""])
 def test_a_limit_of_no_gpu_is_none(render, number):
     values = {"worker": {"resources": {"limits": {"nvidia.com/gpu": number}}}}
     assert render(values).pod("worker").env()["NVIDIA_VISIBLE_DEVICES"] == "void"
@@ -421,8 +437,7 @@ def test_helm_test_has_the_common_resources_and_its_own_and_no_gpu(render):
 
 def test_helm_test_has_no_gpu_where_all_tasks_have_one(render):
     """It would wait for one that the training has."""
-    values = {"resources": {"limits": {"nvidia.com/gpu": 1}, "requests": {"nvidia.com/gpu": 1}}}
-    objects = render(values)
+    objects = render({role: {"gpu": {"count": 1}} for role in ("chief", "worker", "ps")})
     assert objects.pod("chief").container()["resources"]["limits"]["nvidia.com/gpu"] == 1
     assert "nvidia.com/gpu" not in json.dumps(objects.pod("test").container("check")["resources"])
 

@@ -283,6 +283,30 @@ def test_a_cluster_that_no_environment_can_hold_is_refused(render, refuse, name,
     assert "tfConfig to false" in message
 
 
+@pytest.mark.parametrize(
+    ("domain", "fit", "over"), [("cluster.local", 1800, 1900), ("", 2200, 2400)]
+)
+def test_a_slice_of_hosts_that_no_environment_can_name_is_refused(
+    render, refuse, domain, fit, over
+):
+    def slice_of(hosts):
+        tpu = {"accelerator": "tpu-v5p-slice", "topology": f"4x4x{hosts}", "chips": 4}
+        worker = {"replicas": hosts * 4}
+        values = {"strategy": "tpu", "tpu": tpu, "worker": worker, "tfConfig": False}
+        return {**OWN, **values, "clusterDomain": domain}
+
+    objects = render(slice_of(fit // 4))
+    hosts = objects.told()["hosts"]
+    assert 0.9 * 131072 < len(f"TPU_WORKER_HOSTNAMES={hosts}") + 1 <= 131072
+    message = refuse(slice_of(over // 4))
+    assert "1 thing to mend" in message
+    assert "TPU_WORKER_HOSTNAMES: the environment variable would have" in message
+    assert "more than 131072" in message
+    assert f"{over} hosts" in message
+    assert "shorten the addresses" in message
+    assert "tpu.topology" in message
+
+
 @pytest.mark.parametrize("values", [{}, {**OWN, "tfConfig": False}], ids=["the sample", "own"])
 def test_a_program_that_reads_the_file_may_have_as_many_tasks_as_it_likes(render, values):
     objects = render({**values, "worker": {"replicas": 5000}})

@@ -162,14 +162,17 @@ def test_a_user_may_turn_the_mesh_on(render):
 
 
 def test_every_container_has_requests_and_limits(case, request):
-    left_to_the_namespace = request.node.callspec.id in ("image-entrypoint", "public-git-code")
+    case_id = request.node.callspec.id
     for pod in case.pods():
         for container in pod.containers:
-            if left_to_the_namespace:
-                assert "resources" not in container, container["name"]
+            if case_id == "image-entrypoint":  # Each amount is null there.
+                assert container["resources"] == {"requests": {}, "limits": {}}, container["name"]
                 continue
-            for kind in ("requests", "limits"):
-                assert container["resources"][kind].keys() >= {"cpu", "memory"}, container["name"]
+            wanted = {"cpu", "memory"}
+            assert container["resources"]["requests"].keys() >= wanted, container["name"]
+            if (case_id, pod.role, container["name"]) == ("no-gpu", "worker", "tensorflow"):
+                wanted = {"memory"}  # It may have all the CPU time that nobody else wants.
+            assert container["resources"]["limits"].keys() >= wanted, container["name"]
 
 
 def test_pull_secrets_of_both_kinds_reach_every_pod_once(render):

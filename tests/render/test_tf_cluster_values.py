@@ -176,6 +176,20 @@ def gap_fillers():
     return yaml.safe_load(body[1])
 
 
+def test_the_blocks_that_fill_gaps_are_those_of_values_yaml():
+    text = (CHART / "templates" / "_settings.tpl").read_text()
+    body = re.search(r'define "tf-cluster.blocks" -}}\n(.*?)\n{{- end', text, re.DOTALL)
+    assert body
+    seen = 0
+    for path, value in value_leaves(yaml.safe_load(body[1])):
+        here = VALUES
+        for key in path:
+            here = here[key]
+        assert value == here, path
+        seen += 1
+    assert seen == 16
+
+
 def test_the_defaults_that_fill_gaps_are_those_of_values_yaml(gap_fillers):
     for path, value in value_leaves(gap_fillers):
         here = VALUES
@@ -207,8 +221,45 @@ def test_null_for_what_may_not_be_absent_means_its_default(gap_fillers, renderin
     assert seen > 80
 
 
-# Whole blocks of these would take away more than defaults: there, null has a meaning of its own.
-NULLABLE = {"image", "resources"}
+# This whole block would take away more than defaults: there, null has a meaning of its own.
+NULLABLE = {"image"}
+
+
+CLONED = {
+    "code": {"source": "git", "git": {"repository": "https://git.example.org/t.git"}},
+    "command": ["/t"],
+}
+
+
+@pytest.mark.parametrize("place", ["", "chief", "worker", "waiter", "test", "code.git"])
+@pytest.mark.parametrize("null", [None, {"requests": None}, {"limits": None}], ids=str)
+def test_null_for_resources_or_a_part_of_them_means_the_defaults(render, place, null):
+    values: Any = json.loads(json.dumps(CLONED))
+    block = values
+    for key in place.split(".") if place else []:
+        block = block.setdefault(key, {})
+    block["resources"] = null
+    objects, usual = render(values), render(CLONED)
+    assert objects == usual
+    for pod in objects.pods():
+        for container in pod.containers:
+            for part in ("requests", "limits"):
+                assert container["resources"][part].keys() >= {"cpu", "memory"}
+
+
+def test_null_for_one_amount_takes_it_away(render):
+    for values in (
+        {"resources": {"limits": {"cpu": None}}},
+        {
+            role: {"resources": {"limits": {"cpu": None}}}
+            for role in ("chief", "worker", "ps", "test")
+        },
+    ):
+        for pod in render(values).pods():
+            for container in pod.containers:
+                if container["name"] in ("tensorflow", "check"):
+                    assert container["resources"]["limits"] == {"memory": "2Gi"}
+                    assert container["resources"]["requests"]["cpu"] == "250m"
 
 
 @pytest.mark.parametrize("block", [key for key in VALUES if key not in NULLABLE])
@@ -218,7 +269,7 @@ def test_null_for_a_whole_block_means_its_defaults(rendering, block):
 
 def test_null_for_everything_at_once_still_makes_the_release(render):
     objects = render(dict.fromkeys(VALUES))
-    # The run has another name, for its pods have no resources set.
+    # The run has another name, for its image is of no registry.
     assert [(each["kind"], component(each)) for each in objects] == [
         (each["kind"], component(each)) for each in render()
     ]
@@ -316,8 +367,8 @@ BAD_BY_SCHEMA = [
     ({"evaluator": {"replicas": 2}}, "at '/evaluator/replicas': maximum: got 2, want 1"),
     ({"worker": {"gpu": {"count": 0.5}}}, "at '/worker/gpu/count': got number, want integer"),
     ({"worker": {"gpu": {"count": -1}}}, "at '/worker/gpu/count': minimum"),
-    ({"worker": {"gpu": {"count": "two"}}}, "at '/worker/gpu/count': got string, want integer"),
-    ({"worker": {"gpu": {"count": ""}}}, "at '/worker/gpu/count': got string, want integer"),
+    ({"worker": {"gpu": {"count": "two"}}}, "at '/worker/gpu/count': 'two' does not match"),
+    ({"worker": {"gpu": {"count": "2"}}}, "at '/worker/gpu/count': '2' does not match"),
     ({"gpu": {"resource": "gpu"}}, "at '/gpu/resource'"),
     ({"nccl": {"debug": "INFO"}}, "at '/nccl': additional properties 'debug' not allowed"),
     ({"nccl": {"DEBUG": ["INFO"]}}, "at '/nccl/DEBUG': got array"),
@@ -570,9 +621,9 @@ BAD_TOGETHER = [
     *(
         (
             {**place, "chief": {"gpu": {"count": 2}, **own}},
-            f"{path}resources: nvidia.com/gpu is also given",
-            "by chief.gpu.count (2)",
-            "remove one of the two",
+            f"{path}resources: 1 of nvidia.com/gpu would come without toleration",
+            "set chief.gpu.count",
+            "and remove it here",
         )
         for kind in ("limits", "requests")
         for place, own, path in (
@@ -667,9 +718,131 @@ BAD_TOGETHER = [
             "ps": {"gpu": {"count": 1}},
             "resources": {"limits": {"amd.com/gpu": 1}},
         },
-        "resources: amd.com/gpu is also given",
-        "ps.gpu.count (1)",
-        "remove one",
+        "resources: 1 of amd.com/gpu would come without",
+        "chief.gpu.count or worker.gpu.count or ps.gpu.count",
+        "remove it here",
+    ),
+    (
+        {"worker": {"resources": {"limits": {"nvidia.com/gpu": 2}}}},
+        "worker.resources: 2 of nvidia.com/gpu",
+        "/dev/shm",
+        "set worker.gpu.count",
+    ),
+    (
+        {"resources": {"requests": {"memory": "4Gi"}}},
+        "resources.requests.memory: 4Gi is more than",
+        "the limit of 2Gi, resources.limits.memory;",
+        "raise resources.limits.memory, or lower resources.requests.memory",
+    ),
+    (
+        {"resources": {"requests": {"cpu": 3}}},
+        "resources.requests.cpu: 3 is more than",
+        "the limit of 2, resources.limits.cpu;",
+        "raise resources.limits.cpu, or lower resources.requests.cpu",
+    ),
+    (
+        {"worker": {"resources": {"limits": {"memory": "512Mi"}}}},
+        "resources.requests.memory: 1Gi is more than",
+        "the limit of 512Mi, worker.resources.limits.memory;",
+        "raise worker.resources.limits.memory, or lower worker.resources.requests.memory",
+    ),
+    (
+        {"ps": {"resources": {"requests": {"cpu": "2001m"}}}},
+        "ps.resources.requests.cpu: 2001m is more than",
+        "the limit of 2, resources.limits.cpu;",
+        "raise ps.resources.limits.cpu, or lower ps.resources.requests.cpu",
+    ),
+    (
+        {
+            "chief": {
+                "resources": {
+                    "requests": {"ephemeral-storage": "1.1G"},
+                    "limits": {"ephemeral-storage": "1Gi"},
+                }
+            }
+        },
+        "chief.resources.requests.ephemeral-storage: 1.1G is more than",
+        "the limit of 1Gi, chief.resources.limits.ephemeral-storage;",
+        "raise chief.resources.limits.ephemeral-storage, or lower chief.resources.requests.",
+    ),
+    (
+        {"waiter": {"resources": {"limits": {"memory": "16Mi"}}}},
+        "waiter.resources.requests.memory: 32Mi is more than",
+        "the limit of 16Mi, waiter.resources.limits.memory;",
+        "raise waiter.resources.limits.memory, or lower waiter.resources.requests.memory",
+    ),
+    (
+        {"test": {"resources": {"limits": {"cpu": "0.2"}}}},
+        "resources.requests.cpu: 250m is more than",
+        "the limit of 0.2, test.resources.limits.cpu;",
+        "raise test.resources.limits.cpu, or lower test.resources.requests.cpu",
+    ),
+    (
+        {"code": {"git": {"resources": {"limits": {"cpu": "9m"}}}}},
+        "code.git.resources.requests.cpu: 10m is more than",
+        "the limit of 9m, code.git.resources.limits.cpu;",
+        "raise code.git.resources.limits.cpu, or lower code.git.resources.requests.cpu",
+    ),
+    (
+        {"worker": {"resources": {"requests": {"example.com/nic": 1}}}},
+        "worker.resources.requests.example.com/nic: 1 is not the limit, which is not set",
+        "cannot share",
+        "set worker.resources.limits.example.com/nic alone",
+    ),
+    (
+        {
+            "resources": {"requests": {"hugepages-2Mi": "64Mi"}},
+            "ps": {"resources": {"limits": {"hugepages-2Mi": "128Mi"}}},
+            **{
+                each: {"resources": {"requests": {"hugepages-2Mi": None}}}
+                for each in ("chief", "worker", "test")
+            },
+        },
+        "resources.requests.hugepages-2Mi: 64Mi is not the limit, which is 128Mi",
+        "cannot share",
+        "set ps.resources.limits.hugepages-2Mi alone",
+    ),
+    (
+        {"worker": {"gpu": {"count": 1}}, "sharedMemory": {"size": "2049Mi"}},
+        "sharedMemory.size: 2049Mi is more than resources.limits.memory, 2Gi",
+        "/dev/shm counts",
+        "raise worker.resources.limits.memory above it, or lower the size",
+    ),
+    (
+        {
+            "sharedMemory": {"enabled": True},
+            "ps": {"resources": {"requests": {"memory": "1M"}, "limits": {"memory": "1G"}}},
+        },
+        "sharedMemory.size: 1Gi is more than ps.resources.limits.memory, 1G",
+        "/dev/shm counts",
+        "raise ps.resources",
+    ),
+    *(
+        (
+            values,
+            f'{path}.repository: "{host}/team/train" begins with a registry',
+            f'set {path}.registry to "{host}"',
+            f'and {path}.repository to "team/train"',
+        )
+        for host in ("ghcr.io", "localhost")
+        for image in ({"repository": f"{host}/team/train"},)
+        for values, path in (
+            ({"image": image}, "image"),
+            ({"image": {**image, "registry": ""}}, "image"),
+            ({"image": image, "global": {"imageRegistry": "mirror.example.org"}}, "image"),
+            ({"chief": {"image": image}}, "chief.image"),
+            ({"worker": {"image": image}}, "worker.image"),
+            ({"ps": {"image": image}}, "ps.image"),
+            ({"evaluator": {"image": image}}, "evaluator.image"),
+            ({"waiter": {"image": image}}, "waiter.image"),
+            ({"code": {"git": {"image": image}}}, "code.git.image"),
+        )
+    ),
+    (
+        {"nccl": {"NCCL_DEBUG": "INFO"}},
+        "nccl.NCCL_DEBUG",
+        "NCCL_NCCL_DEBUG",
+        "write nccl.DEBUG",
     ),
     (
         {**SLICE, "worker": {"replicas": 4, "gpu": {"count": 1}}},
@@ -959,8 +1132,21 @@ TAKEN = [
     mounted("/dev/shm"),
     {**mounted("/dev/shm"), "sharedMemory": {"enabled": False}},
     {**mounted("/dev/shm"), "sharedMemory": {"enabled": False}, "ps": {"gpu": {"count": 1}}},
-    {"resources": {"limits": {"nvidia.com/gpu": 1}}},
     {"gpu": {"resource": "amd.com/gpu"}, "resources": {"limits": {"nvidia.com/gpu": 1}}},
+    {"resources": {"requests": {"memory": "2048Mi", "cpu": "2000m"}}},
+    {"resources": {"requests": {"memory": "3Gi"}, "limits": {"memory": None}}},
+    {"resources": {"requests": {"memory": 2147483648}, "limits": {"cpu": 0.25}}},
+    {"resources": {"limits": {"hugepages-2Mi": "64Mi"}, "requests": {"hugepages-2Mi": "64Mi"}}},
+    {"ps": {"resources": {"limits": {"example.com/nic": 1}, "requests": {"example.com/nic": "1"}}}},
+    {"worker": {"gpu": {"count": 1}}, "sharedMemory": {"size": "2048Mi"}},
+    {"sharedMemory": {"size": "8Gi"}},
+    {
+        "sharedMemory": {"size": "8Gi", "enabled": True},
+        "resources": {"limits": {"memory": None}},
+    },
+    {"image": {"registry": "ghcr.io", "repository": "team/train"}},
+    {"image": {"registry": "mirror.example.org/ghcr.io", "repository": "team/train"}},
+    {"image": {"repository": "my.image"}},
     {"code": OWN, "args": [], "sample": {"updates": "sync"}, **RING},
     {"sample": {"updates": "sync"}},
     *(

@@ -100,9 +100,7 @@ Gives: YAML, a list of one container; an empty list for other sources.
       fi
       git -C /code log -1 --format='fetched %H'
   env: {{- include "common.code.gitEnv" $git | nindent 4 }}
-  {{- with $git.resources }}
-  resources: {{- toYaml . | nindent 4 }}
-  {{- end }}
+  resources: {{- include "common.resources.merged" (dict "layers" (list $git.resources)) | fromJson | toYaml | nindent 4 }}
   securityContext: {{- include "common.security.container" (dict "user" .securityContext) | nindent 4 }}
   volumeMounts:
     - name: code

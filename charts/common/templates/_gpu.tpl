@@ -16,10 +16,67 @@ Gives: nothing.
     {{- include "common.affinity.require" (dict "affinity" $settings.affinity "expression" (dict "key" $.gpu.typeLabel "operator" "In" "values" .)) -}}
   {{- end -}}
   {{- if .gpu.tolerate -}}
-    {{- $toleration := dict "key" .gpu.resource "operator" "Exists" "effect" "NoSchedule" -}}
-    {{- $_ := set $settings "tolerations" (append ($settings.tolerations | default list) $toleration) -}}
+    {{- $tolerations := $settings.tolerations | default list -}}
+    {{- range $key := include "common.gpu.taints" .gpu.resource | fromJsonArray -}}
+      {{- $toleration := dict "key" $key "operator" "Exists" "effect" "NoSchedule" -}}
+      {{- if not (has $toleration $tolerations) -}}
+        {{- $tolerations = append $tolerations $toleration -}}
+      {{- end -}}
+    {{- end -}}
+    {{- $_ := set $settings "tolerations" $tolerations -}}
   {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/*
+common.gpu.taints: the taints of nodes that have an accelerator. A node whose GPUs are in parts (MIG) offers these, and yet has
+the taint that all nodes with NVIDIA's GPUs have.
+Takes: the resource.
+Gives: JSON, a list of the taints' keys.
+*/}}
+{{- define "common.gpu.taints" -}}
+{{- $taints := list . -}}
+{{- if hasPrefix "nvidia.com/" . -}}
+  {{- $taints = append $taints "nvidia.com/gpu" -}}
+{{- end -}}
+{{- toJson (uniq $taints) -}}
+{{- end -}}
+
+{{/*
+common.gpu.check: GPUs are counted in one place, which gives them all they need.
+Takes: resources (requests, limits), path (the value's name in messages), gpu (resource), counts (a list of the values' names
+that count GPUs, such as worker.gpu.count).
+Gives: JSON, a list of messages.
+*/}}
+{{- define "common.gpu.check" -}}
+{{- $messages := list -}}
+{{- $found := "" -}}
+{{- range $part := list "requests" "limits" -}}
+  {{- $amounts := index ($.resources | default dict) $part | default dict -}}
+  {{- $amount := get $amounts $.gpu.resource | default "" | toString -}}
+  {{- if ne (include "common.quantity.number" $amount) "0" -}}
+    {{- $found = $amount -}}
+  {{- end -}}
+{{- end -}}
+{{- with $found -}}
+  {{- $messages = append $messages (printf "%s: %s of %s would come without toleration, type of node and /dev/shm; set %s, and remove it here" $.path . $.gpu.resource (join " or " $.counts)) -}}
+{{- end -}}
+{{- toJson $messages -}}
+{{- end -}}
+
+{{/*
+common.gpu.nccl: a setting of NCCL is named without the prefix that all have.
+Takes: nccl (as in common.gpu.env), path (the value's name in messages).
+Gives: JSON, a list of messages.
+*/}}
+{{- define "common.gpu.nccl" -}}
+{{- $messages := list -}}
+{{- range $name := keys .nccl | sortAlpha -}}
+  {{- if hasPrefix "NCCL_" $name -}}
+    {{- $messages = append $messages (printf "%s.%s: it would become NCCL_%s, for the chart writes the prefix; write %s.%s" $.path $name $name $.path (trimPrefix "NCCL_" $name)) -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $messages -}}
 {{- end -}}
 
 {{/*

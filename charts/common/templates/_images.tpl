@@ -41,6 +41,22 @@ Gives: nothing. A digest of the base goes when `over` names another repository o
 {{- end -}}
 
 {{/*
+common.images.check: does a repository begin with a registry's host? The registry would stand before it once more, and
+global.imageRegistry could not take its place.
+Takes: image (registry, repository, or nothing), path (the value's name in messages).
+Gives: JSON, a list of messages.
+*/}}
+{{- define "common.images.check" -}}
+{{- $messages := list -}}
+{{- $repository := (.image).repository | default "" -}}
+{{- $host := regexFind "^([^/]*[.:][^/]*|localhost)/" $repository | trimSuffix "/" -}}
+{{- if $host -}}
+  {{- $messages = append $messages (printf "%s.repository: %q begins with a registry, which has a value of its own; set %s.registry to %q, and %s.repository to %q" .path $repository .path $host .path (trimPrefix (printf "%s/" $host) $repository)) -}}
+{{- end -}}
+{{- toJson $messages -}}
+{{- end -}}
+
+{{/*
 common.images.pullSecrets: the pull secrets of a pod, each once.
 Takes: lists (a list of lists: global, common, role; items are names or {name: ...}).
 Gives: the imagePullSecrets block of a pod spec, or nothing.

@@ -15,6 +15,8 @@ for common.env.list), null in podLabels and podAnnotations stays, to take away w
   {{- if eq $key "env" -}}
     {{- $_ := set $settings "env" ($shared.it | default list) -}}
     {{- $_ := set $settings "roleEnv" ($mine | default list) -}}
+  {{- else if eq $key "resources" -}}
+    {{- $_ := set $settings $key (include "common.resources.merged" (dict "layers" (list $shared.it $mine)) | fromJson) -}}
   {{- else if kindIs "invalid" $mine -}}
     {{- $_ := set $settings $key $shared.it -}}
   {{- else if and (kindIs "map" $mine) (kindIs "map" $shared.it) -}}

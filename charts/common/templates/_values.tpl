@@ -16,6 +16,25 @@ Gives: nothing. Keys that are present stay as they are, 0, false, "" and [] incl
 {{- end -}}
 
 {{/*
+common.values.fillBlocks: put in whole blocks that are absent. Blocks of amounts or identities are all or nothing: in one that is
+there a user's null has taken a key away, and it stays away.
+Takes: values (a map, changed in place), defaults (a map of blocks, which may hold blocks).
+Gives: nothing.
+*/}}
+{{- define "common.values.fillBlocks" -}}
+{{- range $key, $default := .defaults -}}
+  {{- if kindIs "map" $default -}}
+    {{- $value := index $.values $key -}}
+    {{- if kindIs "invalid" $value -}}
+      {{- $_ := set $.values $key (deepCopy $default) -}}
+    {{- else -}}
+      {{- include "common.values.fillBlocks" (dict "values" $value "defaults" $default) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
 common.values.overlay: lay one map over another, key by key and down through nested maps.
 Takes: base (a map, changed in place: hand in a deepCopy), over (a map or nothing), keepNull (true where the result will
 be laid over something else in its turn; may be left out).

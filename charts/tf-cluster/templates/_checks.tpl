@@ -5,7 +5,7 @@ Gives: nothing, or fails.
 */}}
 {{- define "tf-cluster.check" -}}
 {{- $messages := list (include "common.names.override" (dict "context" . "budget" (include "tf-cluster.budget" .))) -}}
-{{- range list "plan" "ending" "code" "hardware" "env" "labels" "volumes" "mounts" "sizes" "running" -}}
+{{- range list "plan" "ending" "code" "images" "resources" "hardware" "env" "labels" "volumes" "mounts" "sizes" "running" -}}
   {{- $messages = concat $messages (include (printf "tf-cluster.check.%s" .) $ | fromJsonArray) -}}
 {{- end -}}
 {{- include "common.errors.report" (dict "context" . "messages" $messages) -}}
@@ -205,6 +205,50 @@ Gives: JSON, a list of messages.
 {{- end -}}
 
 {{/*
+tf-cluster.check.images: an image's registry and its repository are two values.
+Takes: the root context.
+Gives: JSON, a list of messages.
+*/}}
+{{- define "tf-cluster.check.images" -}}
+{{- $values := .Values -}}
+{{- $messages := list -}}
+{{- range $path, $image := dict "image" $values.image "chief.image" $values.chief.image "worker.image" $values.worker.image "ps.image" $values.ps.image "evaluator.image" $values.evaluator.image "code.git.image" $values.code.git.image "waiter.image" $values.waiter.image -}}
+  {{- $messages = concat $messages (include "common.images.check" (dict "image" $image "path" $path) | fromJsonArray) -}}
+{{- end -}}
+{{- toJson $messages -}}
+{{- end -}}
+
+{{/*
+tf-cluster.check.resources: requests within limits, for every container, and a /dev/shm within the memory of its container.
+Takes: the root context.
+Gives: JSON, a list of messages.
+*/}}
+{{- define "tf-cluster.check.resources" -}}
+{{- $values := .Values -}}
+{{- $messages := list -}}
+{{- $common := dict "path" "resources" "resources" $values.resources -}}
+{{- $waiter := dict "path" "waiter.resources" "resources" $values.waiter.resources -}}
+{{- $test := dict "path" "test.resources" "resources" $values.test.resources -}}
+{{- $clone := dict "path" "code.git.resources" "resources" $values.code.git.resources -}}
+{{- $containers := list (list $common $test) (list $waiter) (list $clone) -}}
+{{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
+  {{- $layers := list $common (dict "path" (printf "%s.resources" $role) "resources" (index $values $role "resources")) -}}
+  {{- $containers = append $containers $layers -}}
+  {{- if include "tf-cluster.sharesMemory" (dict "context" $ "role" $role) -}}
+    {{- $limit := include "common.resources.amount" (dict "layers" $layers "part" "limits" "name" "memory") | fromJson -}}
+    {{- $size := $values.sharedMemory.size -}}
+    {{- if and $limit (gt (include "common.quantity.number" $size | float64) (include "common.quantity.number" $limit.amount | float64)) -}}
+      {{- $messages = append $messages (printf "sharedMemory.size: %s is more than %s.limits.memory, %s, against which /dev/shm counts; raise %s.resources.limits.memory above it, or lower the size" $size $limit.path $limit.amount $role) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- range $layers := $containers -}}
+  {{- $messages = concat $messages (include "common.resources.check" (dict "layers" $layers "except" $values.gpu.resource) | fromJsonArray) -}}
+{{- end -}}
+{{- uniq $messages | toJson -}}
+{{- end -}}
+
+{{/*
 tf-cluster.check.hardware: accelerators and the nodes' network.
 Takes: the root context.
 Gives: JSON, a list of messages.
@@ -212,15 +256,14 @@ Gives: JSON, a list of messages.
 {{- define "tf-cluster.check.hardware" -}}
 {{- $values := .Values -}}
 {{- $messages := list -}}
+{{- $counts := list -}}
 {{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
-  {{- $count := include "tf-cluster.gpus" (dict "context" $ "role" $role) | int64 -}}
-  {{- range $place := list "" (printf "%s." $role) -}}
-    {{- $resources := ternary $values.resources (index $values $role "resources") (eq $place "") | default dict -}}
-    {{- if and (gt $count 0) (or (hasKey ($resources.limits | default dict) $values.gpu.resource) (hasKey ($resources.requests | default dict) $values.gpu.resource)) -}}
-      {{- $messages = append $messages (printf "%sresources: %s is also given by %s.gpu.count (%d); remove one of the two" $place $values.gpu.resource $role $count) -}}
-    {{- end -}}
-  {{- end -}}
+  {{- $count := printf "%s.gpu.count" $role -}}
+  {{- $counts = append $counts $count -}}
+  {{- $messages = concat $messages (include "common.gpu.check" (dict "resources" (index $values $role "resources") "path" (printf "%s.resources" $role) "gpu" $values.gpu "counts" (list $count)) | fromJsonArray) -}}
 {{- end -}}
+{{- $messages = concat $messages (include "common.gpu.check" (dict "resources" $values.resources "path" "resources" "gpu" $values.gpu "counts" $counts) | fromJsonArray) -}}
+{{- $messages = concat $messages (include "common.gpu.nccl" (dict "nccl" ($values.nccl | default dict) "path" "nccl") | fromJsonArray) -}}
 {{- if eq $values.strategy "tpu" -}}
   {{- range $key := list "accelerator" "topology" -}}
     {{- if not (index $values.tpu $key) -}}
@@ -397,14 +440,25 @@ Gives: JSON, a list of messages.
   {{- $each := div $size $tasks -}}
   {{- $messages = append $messages (printf "TF_CONFIG: the environment variable would have up to %d bytes, and Linux starts no program with one of more than 131072; %d tasks at about %d bytes each are asked for, and about %d fit: ask for fewer (worker.replicas, ps.replicas), shorten the addresses (release name, namespace, clusterDomain: \"\"), or set tfConfig to false and let the program read TRAINYARD_CLUSTER_FILE" $size $tasks $each (div 130900 $each)) -}}
 {{- end -}}
+{{- if eq .Values.strategy "tpu" -}}
+  {{- $workers := int64 .Values.worker.replicas -}}
+  {{- $size = add 1 (len "TPU_WORKER_HOSTNAMES=") (include "tf-cluster.hosts" . | len) -}}
+  {{- if gt $size 131072 -}}
+    {{- $each := div $size $workers -}}
+    {{- $messages = append $messages (printf "TPU_WORKER_HOSTNAMES: the environment variable would have %d bytes, and Linux starts no program with one of more than 131072; %d hosts at about %d bytes each are asked for, and about %d fit: shorten the addresses (release name, namespace, clusterDomain: \"\"), or take a smaller slice (tpu.topology, worker.replicas)" $size $workers $each (div 130900 $each)) -}}
+  {{- end -}}
+{{- end -}}
 {{- $files := dict -}}
 {{- range $path, $text := .Files.Glob "samples/mnist/*.py" -}}
   {{- $_ := set $files $path (toString $text) -}}
 {{- end -}}
 {{- $sample := dict "name" "the ConfigMap of samples/mnist" "data" $files "remedy" "take large files out of the chart's samples/mnist, or set code.source to \"image\"" -}}
-{{- $inline := dict "name" "code.inline: its ConfigMap" "data" .Values.code.inline "remedy" "put the program into an image, or on a volume (code.source \"image\", \"claim\" or \"git\")" -}}
+{{- /* A release with 10000 workers takes 325048 bytes of the Secret without inline text (a test measures it), and 3/8 of what is
+       left are a little more than this. It is less than a ConfigMap can hold. */ -}}
+{{- $inline := dict "name" "code.inline: its text" "data" .Values.code.inline "budget" 262144 "remedy" "set code.source to \"configMap\", \"claim\", \"git\" or \"image\", and put the program there" -}}
+{{- $messages = append $messages (include "common.errors.releaseSize" $inline) -}}
 {{- $spec := dict "name" "the ConfigMap of the cluster spec" "data" (dict "cluster" (include "tf-cluster.spec" .)) "remedy" "ask for fewer tasks (worker.replicas, ps.replicas)" -}}
-{{- $maps := list $inline $spec -}}
+{{- $maps := list $spec -}}
 {{- if eq .Values.code.source "sample" -}}
   {{- $maps = append $maps $sample -}}
 {{- end -}}

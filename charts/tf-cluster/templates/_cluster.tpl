@@ -71,6 +71,15 @@ Gives: bytes, with the name and the end mark.
 {{- end -}}
 
 {{/*
+tf-cluster.hosts: the hosts of a TPU slice, in order.
+Takes: the root context.
+Gives: text, with commas between them.
+*/}}
+{{- define "tf-cluster.hosts" -}}
+{{- regexReplaceAll ":[0-9]+" (include "tf-cluster.addresses" (dict "context" . "role" "worker") | fromJsonArray | join ",") "" -}}
+{{- end -}}
+
+{{/*
 tf-cluster.hasConfig: is there a TF_CONFIG? A single task has no cluster, and the sample program reads a file when no
 environment string could hold the spec.
 Takes: the root context.
@@ -149,15 +158,15 @@ Gives: YAML, a list.
 {{- end -}}
 
 {{/*
-tf-cluster.gpuEnv: what a role's container is told of GPUs. A role that has some by its resources alone is left alone.
+tf-cluster.gpuEnv: what a role's container is told of GPUs. A role that has others of NVIDIA's, by its resources, is left alone.
 Takes: context, role, settings (from tf-cluster.role).
 Gives: YAML, a list.
 */}}
 {{- define "tf-cluster.gpuEnv" -}}
 {{- $values := .context.Values -}}
 {{- $has := false -}}
-{{- range $resource, $amount := (.settings.resources | default dict).limits -}}
-  {{- if and (or (hasPrefix "nvidia.com/" $resource) (eq $resource $values.gpu.resource)) (ne (toString $amount) "0") -}}
+{{- range $resource, $amount := .settings.resources.limits -}}
+  {{- if hasPrefix "nvidia.com/" $resource -}}
     {{- $has = true -}}
   {{- end -}}
 {{- end -}}

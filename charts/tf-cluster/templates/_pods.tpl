@@ -58,9 +58,7 @@ restarts in place, and stops when the main container has ended.
       port: grpc
     periodSeconds: 5
   {{- end }}
-  {{- with $settings.resources }}
-  resources: {{- toYaml . | nindent 4 }}
-  {{- end }}
+  resources: {{- toYaml $settings.resources | nindent 4 }}
   securityContext: {{- include "common.security.container" (dict "user" $values.containerSecurityContext) | nindent 4 }}
   {{- $mounts := (include "tf-cluster.code" .context | fromJson).mounts }}
   {{- if ne .role "evaluator" }}

@@ -47,12 +47,15 @@ global: {}
 {{- end -}}
 
 {{/*
-tf-cluster.blocks: what a whole block that is absent means, as in values.yaml. In a block that is there, null takes a key away.
+tf-cluster.blocks: what a whole block that is absent means, as in values.yaml (a test compares the two). In a block that is there,
+null takes a key away.
 Takes: nothing.
 Gives: YAML, a map.
 */}}
 {{- define "tf-cluster.blocks" -}}
 podSecurityContext: {runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, fsGroupChangePolicy: OnRootMismatch}
+resources: {requests: {cpu: 250m, memory: 1Gi}, limits: {cpu: "2", memory: 2Gi}}
+code: {git: {resources: {requests: {cpu: 10m, memory: 64Mi}, limits: {cpu: "1", memory: 512Mi}}}}
 waiter: {resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {cpu: 500m, memory: 128Mi}}}
 {{- end -}}
 
@@ -64,11 +67,7 @@ Gives: nothing.
 */}}
 {{- define "tf-cluster.prepare" -}}
 {{- if not (hasKey (.Values.run | default dict) "suffixes") -}}
-  {{- range $block, $default := include "tf-cluster.blocks" . | fromYaml -}}
-    {{- if kindIs "invalid" (index $.Values $block) -}}
-      {{- $_ := set $.Values $block $default -}}
-    {{- end -}}
-  {{- end -}}
+  {{- include "common.values.fillBlocks" (dict "values" .Values "defaults" (include "tf-cluster.blocks" . | fromYaml)) -}}
   {{- include "common.values.fill" (dict "values" .Values "defaults" (include "tf-cluster.defaults" . | fromYaml)) -}}
   {{- $_ := set .Values.run "suffixes" (include "tf-cluster.suffixes" . | fromJson) -}}
 {{- end -}}

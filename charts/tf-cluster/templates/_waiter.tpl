@@ -70,9 +70,7 @@ Gives: YAML lines of a container.
 {{- $image := deepCopy .settings.image -}}
 {{- include "common.images.overlay" (dict "base" $image "over" .image) -}}
 {{ include "common.images.container" (dict "image" $image "global" $values.global) }}
-{{- with $values.waiter.resources }}
-resources: {{- toYaml . | nindent 2 }}
-{{- end }}
+resources: {{- include "common.resources.merged" (dict "layers" (list $values.waiter.resources)) | fromJson | toYaml | nindent 2 }}
 securityContext: {{- include "common.security.container" (dict "user" $values.containerSecurityContext) | nindent 2 }}
 {{- end -}}
 
