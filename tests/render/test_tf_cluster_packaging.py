@@ -182,7 +182,8 @@ def test_the_notes_promise_to_resume_where_checkpoints_are_kept_and_nowhere_else
     assert lost.count("starts from the beginning: volumes.checkpoints.enabled is false.") == 2
     assert BEGINS in lost
     assert "newest checkpoint" not in lost
-    disk = notes(*options, "--set", "volumes.checkpoints.hostPath.path=/ck")
+    shared = 'volumes.checkpoints.hostPath={"path": "/ck", "shared": true}'
+    disk = notes(*options, "--set-json", shared)
     assert "from the beginning" not in disk
 
 

@@ -434,7 +434,9 @@ SLICE = {
     "worker": {"replicas": 4},
     "tpu": {"accelerator": "tpu-v5-lite-podslice", "topology": "4x4"},
 }
-CLOSED = {"networkPolicy": {"egress": {"restricted": True}}}
+ALONE = {"restricted": True}
+CLOSED = {"networkPolicy": {"egress": ALONE}}
+WITH_DATA = {"image": {"repository": "team/tensorflow-with-digits"}}
 GIT: Any = {"source": "git", "git": {"repository": "https://git.example.org/t.git"}}
 MARKER = {"waiter": {"method": "marker"}}
 SECRET = {"secretKeyRef": {"name": "s", "key": "k"}}
@@ -564,7 +566,7 @@ BAD_TOGETHER = [
     ),
     *(
         (
-            {**plan, "networkPolicy": {"egress": {"restricted": True, "apiServerPorts": []}}},
+            {**WITH_DATA, **plan, "networkPolicy": {"egress": {**ALONE, "apiServerPorts": []}}},
             "networkPolicy.egress.apiServerPorts",
             f"{waiting} learn the end from the API server",
             "add a rule to networkPolicy.egress.to, or set waiter.method to marker",
@@ -1067,7 +1069,7 @@ def test_what_does_not_go_together_is_refused_with_the_way_out(refuse, values, p
 @pytest.mark.parametrize(
     "denied",
     [
-        {"networkPolicy": {"egress": {"restricted": True, "apiServerPorts": []}}},
+        {**WITH_DATA, "networkPolicy": {"egress": {"restricted": True, "apiServerPorts": []}}},
         {"rbac": {"create": False}},
     ],
     ids=["no way to it", "no right"],
@@ -1099,7 +1101,7 @@ TAKEN = [
     {**MARKER, "success": {"role": "worker0"}, "sample": {"program": "train_v1"}},
     {"mode": "session", "run": {"onChange": "restart"}},
     *(
-        {**plan, "networkPolicy": {"egress": {"restricted": True, "apiServerPorts": []}}}
+        {**WITH_DATA, **plan, "networkPolicy": {"egress": {**ALONE, "apiServerPorts": []}}}
         # Nobody waits there, and by the marker nobody asks.
         for plan in (RING, {"strategy": "mirrored"}, {"mode": "session"}, MARKER)
     ),
