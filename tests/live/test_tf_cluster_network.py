@@ -8,7 +8,7 @@ import pytest
 from tests.live import probes
 from tests.live.conftest import CHART
 from tests.live.probes import Probe, settled
-from tests.live.releases import must_complete
+from tests.live.releases import TRAINING_TIMEOUT_S, must_complete
 from trainyard.cluster.base import Cluster
 from trainyard.kube import Helm, Kubectl, Values
 from trainyard.training import Release
@@ -127,6 +127,20 @@ def test_a_release_reaches_only_what_it_may(namespace, helm, image_values, enfor
 def test_training_needs_no_more_than_restricted_egress_allows(install, enforced):
     closed = {"networkPolicy": {"egress": {"restricted": True}}}
     must_complete(install({**closed, "sample": {"epochs": 2}}))
+
+
+def test_nobody_holds_on_where_the_api_server_cannot_be_reached(install, enforced):
+    """The servers never learn the end, but they hear that the chief has gone silent."""
+    closed = {"networkPolicy": {"egress": {"restricted": True, "apiServerPorts": [1]}}}
+    patience = {"waiter": {"silenceSeconds": 90}}
+    release = install({**closed, **patience, "sample": {"epochs": 1}})
+    assert release.wait_for_end(timeout=TRAINING_TIMEOUT_S) == "Complete"
+    release.wait_until_freed(timeout=240)
+    learned = "Failed" if enforced else "Complete"
+    assert {release.wait_for_end(role, timeout=60) for role in ("ps", "worker")} == {learned}
+    (server,) = release.pods("ps")
+    said = release.kubectl.logs(server["metadata"]["name"], "--container=await-end")
+    assert ("accepted no connection for 90 s" in said) is enforced
 
 
 def test_training_runs_on_the_nodes_own_network(namespace, install):

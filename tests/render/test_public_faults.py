@@ -509,11 +509,18 @@ def test_B52_a_gang_is_those_who_must_start_together(render):
     assert group["apiVersion"] == "scheduling.volcano.sh/v1beta1"
     assert group["metadata"]["name"] == "gang"
     assert group["spec"]["minMember"] == 6  # A chief, three workers, two servers.
-    coscheduled = {**RING, "worker": {"replicas": 5}, "podGroup": {"create": "coscheduling"}}
+    waiters = 3 + 2
+    assert group["spec"]["minResources"] == {
+        "cpu": f"{6 * 250 + waiters * 10}m",
+        "memory": str(6 * 2**30 + waiters * 32 * 2**20),
+    }
+    workers = {"replicas": 5, "gpu": {"count": 2}}
+    coscheduled = {**RING, "worker": workers, "podGroup": {"create": "coscheduling"}}
     (group,) = render(coscheduled).of("PodGroup")
     assert group["apiVersion"] == "scheduling.x-k8s.io/v1alpha1"
     assert group["metadata"]["name"] == "my-tf-cluster"
     assert group["spec"]["minMember"] == 5
+    assert group["spec"]["minResources"]["nvidia.com/gpu"] == "10"
 
 
 def test_B53_a_volume_of_several_pods_can_be_mounted_by_them(render, refuse):

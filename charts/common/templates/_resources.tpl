@@ -75,3 +75,24 @@ Gives: JSON, a list of messages. Containers that share their layers share the me
 {{- end -}}
 {{- toJson $messages -}}
 {{- end -}}
+
+{{/*
+common.resources.sum: what many containers ask for together. A limit counts where there is no request, as Kubernetes has it.
+Takes: parts (a list of {resources, times}).
+Gives: JSON, a map of amounts; those of cpu in thousandths, all others in whole units.
+*/}}
+{{- define "common.resources.sum" -}}
+{{- $sums := dict -}}
+{{- range $part := .parts -}}
+  {{- $resources := include "common.resources.merged" (dict "layers" (list .resources)) | fromJson -}}
+  {{- range $name, $amount := merge ($resources.requests | default dict) ($resources.limits | default dict) -}}
+    {{- $more := mulf (include "common.quantity.number" $amount) $part.times -}}
+    {{- $_ := set $sums $name (addf (get $sums $name | default 0) $more) -}}
+  {{- end -}}
+{{- end -}}
+{{- range $name, $sum := $sums -}}
+  {{- $thousandths := mulf $sum 1000 | ceil | int64 -}}
+  {{- $_ := set $sums $name (ternary (printf "%dm" $thousandths) (ceil $sum | int64 | toString) (eq $name "cpu")) -}}
+{{- end -}}
+{{- toJson $sums -}}
+{{- end -}}

@@ -99,6 +99,24 @@ Gives: YAML, a list.
 {{- end -}}
 
 {{/*
+tf-cluster.gangParts: what the pods that start together ask for: the program's container of each, and the waiter's beside it.
+Takes: the root context.
+Gives: JSON, a list of {resources, times}.
+*/}}
+{{- define "tf-cluster.gangParts" -}}
+{{- $parts := list -}}
+{{- range $role := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
+  {{- $scope := dict "context" $ "role" $role -}}
+  {{- $times := include "tf-cluster.replicas" $scope | int -}}
+  {{- $parts = append $parts (dict "resources" (include "tf-cluster.role" $scope | fromJson).resources "times" $times) -}}
+  {{- if include "tf-cluster.waits" $scope -}}
+    {{- $parts = append $parts (dict "resources" $.Values.waiter.resources "times" $times) -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $parts -}}
+{{- end -}}
+
+{{/*
 tf-cluster.pod: the pod template of a role. Nothing in it depends on a number of replicas or on the chart's version, nor on the
 run: the run's name is a hash of it, so nothing here may ask for tf-cluster.workloadName.
 Takes: context, role.
