@@ -158,7 +158,7 @@ FEATURES: dict[str, Values] = {
     "a file only": {"tfConfig": False, "clusterDomain": ""},
     "other volumes": {
         "volumes": {
-            "checkpoints": {"csi": {"driver": "d"}},
+            "checkpoints": {"csi": {"driver": "d", "shared": True}},
             "logs": {"enabled": False},
             "models": {"existingClaim": "team"},
             "data": {"enabled": True, "nfs": {"server": "s", "path": "/d"}, "roles": ["worker"]},

@@ -213,7 +213,8 @@ def test_every_mount_has_its_volume_and_every_volume_its_mount(case):
 
 
 def test_what_a_pod_refers_to_is_in_the_release_or_was_named_by_the_user(case):
-    named_by_users = {"fashion-mnist", "my-code", "team-checkpoints", "team-code", "team-models"}
+    named_by_users = {"company-ca", "fashion-mnist", "my-code", "team"}
+    named_by_users |= {"team-checkpoints", "team-code", "team-models"}
     have = {(each["kind"], each["metadata"]["name"]) for each in case}
     for pod in case.pods():
         for volume in pod.spec.get("volumes", []):

@@ -129,7 +129,8 @@ def others(path: str, value: Any) -> list[Any]:
         return [{"tag": "1.10"}]
     common = path.removeprefix(f"{parts[0]}.") if parts[0] in ROLES else path
     if key in ("cpu", "memory"):
-        return ["3" if key == "cpu" else "3Gi"]
+        amounts = {"requests": ("15m", "48Mi"), "limits": ("3", "3Gi")}[parts[-2]]
+        return [amounts[key == "memory"]]
     if parts[0] == "volumes":
         common = f"volumes.{key}"
     elif key in ("resources", "types", "imagePullSecrets", "command"):
@@ -176,7 +177,12 @@ AROUND: dict[str, Values] = {
     "gpu": {"worker": {"gpu": {"count": 1}}},
     "hostNetwork": {"chief": {"port": 3000}, "ps": {"port": 3001}},
     "nccl": {"worker": {"gpu": {"count": 1}}},
-    "networkPolicy.egress": {"networkPolicy": {"egress": {"restricted": True}}},
+    "networkPolicy.egress": {
+        "networkPolicy": {"egress": {"restricted": True}},
+        "sample": {"dataset": "digits"},
+    },
+    "podGroup": {"schedulerName": "volcano"},
+    "podGroup.queue": {"podGroup": {"create": "volcano"}, "schedulerName": "volcano"},
     "rbac": {"serviceAccount": {"create": False, "name": "training"}},
     "sample.collectives": {"strategy": "multiWorkerMirrored"},
     "sharedMemory.size": {"sharedMemory": {"enabled": True}},

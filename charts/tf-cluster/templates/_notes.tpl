@@ -72,6 +72,19 @@ The chief starts again with the new list, no other pod is touched, and the train
 {{- end -}}
 
 {{/*
+tf-cluster.notes.place: where a volume's files are.
+Takes: what tf-cluster.volume gives.
+Gives: such as "the claim my-tf-cluster-models, in its folder my-team/run-1".
+*/}}
+{{- define "tf-cluster.notes.place" -}}
+{{- $kind := include "common.volumes.kind" .volume -}}
+{{- ternary (printf "the claim %s" (include "common.volumes.claimName" .)) $kind (eq $kind "claim") -}}
+{{- with .volume.subPath -}}
+{{ printf ", in its folder %s" . }}
+{{- end -}}
+{{- end -}}
+
+{{/*
 tf-cluster.notes.shared: the claims of the release that need a StorageClass which not every cluster has.
 Takes: the root context.
 Gives: a line; nothing where no claim asks for ReadWriteMany.

@@ -1,6 +1,7 @@
 """Random valid values against a chart: they render, alike in every way, and pass the rules."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,6 +69,7 @@ class Report:
     seed: int
     sets: int = 0
     rendered: int = 0
+    """Sets that were rendered, whole or without blocks that the chart refused."""
     refused: int = 0
     """Sets that the chart refused in its own words: values that do not go together."""
     as_set: int = 0
@@ -139,13 +141,28 @@ class _Run:
         values = values_of(self.files, self.schema, seed)
         self.report.sets += 1
         self.report.compared += compared and self.reference is not None
+        if mutate:
+            self.mutated(seed, values)
+        self.judge(seed, values, compared)
+        random, refusal = Random(seed), self.refusal(values)
+        self.report.refused += bool(refusal)
+        while refusal and values:
+            # Blocks that do not go together would keep the others from being tried.
+            values = lessened(values, refusal, random)
+            self.judge(seed, values, compared=False)
+            refusal = self.refusal(values)
+
+    def judge(self, seed: str, values: Values, compared: bool) -> None:
         for rule, judge in self.judges(compared):
             message = judge(values)
             if message:
                 self.failed(rule, seed, values, message, judge)
                 break
-        if mutate:
-            self.mutated(seed, values)
+
+    def refusal(self, values: Values) -> str:
+        """Give the chart's own words, where it has refused values."""
+        said = self.outcome(self.renderer, self.case(values))
+        return said if is_refusal(said) else ""
 
     def judges(self, compared: bool) -> Iterator[tuple[str, Callable[[Values], str]]]:
         yield "fuzz-render", self.render
@@ -167,7 +184,6 @@ class _Run:
         except TrainyardError as error:
             if isinstance(error, RenderError) and is_refusal(error.message):
                 self.last = (case, error.message)
-                self.report.refused += 1
                 return ""
             return first_lines(error.message)
         self.report.rendered += 1
@@ -210,10 +226,10 @@ class _Run:
         def fails(smaller: Values) -> bool:
             return fits(self.files, self.schema, smaller) and fingerprint(judge(smaller)) == kind
 
-        counted = (self.report.rendered, self.report.refused, self.report.as_set)
+        counted = (self.report.rendered, self.report.as_set)
         small = shrink(values, fails)
         last = judge(small) or message
-        self.report.rendered, self.report.refused, self.report.as_set = counted
+        self.report.rendered, self.report.as_set = counted
         self.report.failures.append(Failure(rule, seed, small, last))
 
     def mutated(self, seed: str, values: Values) -> None:
@@ -235,6 +251,13 @@ class _Run:
 def is_refusal(message: str) -> bool:
     """Say whether an error is the chart's own word to its user, not a template that broke."""
     return OWN_WORDS in message and not any(part in message for part in RAW)
+
+
+def lessened(values: Values, refusal: str, random: Random) -> Values:
+    """Leave out a block that a chart's refusal names; any where it names none."""
+    named = [name for name in re.findall(r"^\s*- (\w+)", refusal, re.MULTILINE) if name in values]
+    gone = named[0] if named else random.choice(sorted(values))
+    return {name: value for name, value in values.items() if name != gone}
 
 
 def names(finding: Finding, path: tuple[str | int, ...]) -> bool:
