@@ -98,8 +98,7 @@ def test_a_session_serves_a_client_and_is_scaled_under_it(install, helm, namespa
     helm.upgrade(release.name, CHART, {"worker": {"replicas": 4}})
 
     def restarts() -> int:
-        status = namespace.get("pod", "my-client")["status"]
-        return int(status["containerStatuses"][0]["restartCount"])
+        return restart_count(namespace.get("pod", "my-client"))
 
     wait_for(restarts, "the client to see the new list", timeout=WITHIN_S, every=1)
     assert "cluster changed: worker 2 -> 4" in namespace.logs("my-client", "--previous")
@@ -135,7 +134,8 @@ def progress(namespace) -> bool:
 
 
 def restart_count(pod) -> int:
-    return int(pod["status"]["containerStatuses"][0]["restartCount"])
+    """Give how often the pod's containers started again; one that is just made has none yet."""
+    return sum(each["restartCount"] for each in pod["status"].get("containerStatuses", []))
 
 
 def test_the_logs_of_failed_tasks_stay(install):
