@@ -1,6 +1,6 @@
 """Releases of tf-cluster on the chosen cluster."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -35,3 +35,12 @@ def install(namespace: Kubectl, helm: Helm, image_values: Values) -> Install:
         return Release(namespace, name, lead)
 
     return installed
+
+
+@pytest.fixture
+def neighbour(namespace: Kubectl) -> Iterator[Kubectl]:
+    """Give kubectl for another new namespace."""
+    other = namespace.within(f"{namespace.namespace[:50]}-other")
+    other.run("create", "namespace", other.namespace)
+    yield other
+    other.run("delete", "namespace", other.namespace, "--wait=false")

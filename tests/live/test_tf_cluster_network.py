@@ -1,7 +1,6 @@
 """Who reaches whom: the NetworkPolicies of releases, tried from pods."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -38,15 +37,6 @@ def enforced(cluster: Cluster, namespace: Kubectl, image_values: Values, record_
     assert found or cluster.name != "node"
     record_property("policies_enforced", found)
     return found
-
-
-@pytest.fixture
-def neighbour(namespace: Kubectl) -> Iterator[Kubectl]:
-    """Give kubectl for another namespace."""
-    other = namespace.within(f"{namespace.namespace[:50]}-other")
-    other.run("create", "namespace", other.namespace)
-    yield other
-    other.run("delete", "namespace", other.namespace, "--wait=false")
 
 
 def session(namespace: Kubectl, helm: Helm, name: str, values: Values) -> Probe:

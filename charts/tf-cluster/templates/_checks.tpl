@@ -431,10 +431,7 @@ Gives: JSON, a list of messages.
 */}}
 {{- define "tf-cluster.check.sizes" -}}
 {{- $messages := list -}}
-{{- $tasks := 0 -}}
-{{- range $role := include "tf-cluster.clusterRoles" . | fromJsonArray -}}
-  {{- $tasks = add $tasks (include "tf-cluster.replicas" (dict "context" $ "role" $role)) -}}
-{{- end -}}
+{{- $tasks := include "tf-cluster.tasks" (dict "context" . "roles" (include "tf-cluster.clusterRoles" . | fromJsonArray)) | int -}}
 {{- $size := include "tf-cluster.configSize" . | int -}}
 {{- if and (include "tf-cluster.hasConfig" .) (gt $size 131072) -}}
   {{- $each := div $size $tasks -}}
@@ -489,10 +486,7 @@ Gives: JSON, a list of messages.
   {{- end -}}
 {{- end -}}
 {{- if and (eq .Values.code.source "claim") .Values.code.claim.name -}}
-  {{- $pods := 0 -}}
-  {{- range $role := include "tf-cluster.roles" . | fromJsonArray -}}
-    {{- $pods = add $pods (include "tf-cluster.replicas" (dict "context" $ "role" $role)) -}}
-  {{- end -}}
+  {{- $pods := include "tf-cluster.tasks" (dict "context" . "roles" (include "tf-cluster.roles" . | fromJsonArray)) -}}
   {{- $claim := dict "context" . "path" "code.claim.name" "claim" .Values.code.claim.name "pods" $pods "readOnly" true "remedy" "name another claim, or bring the program another way (code.source)" -}}
   {{- $messages = concat $messages (include "common.volumes.checkModes" $claim | fromJsonArray) -}}
 {{- end -}}

@@ -100,6 +100,19 @@ Gives: a number; 1 for the chief.
 {{- end -}}
 
 {{/*
+tf-cluster.tasks: how many tasks some roles have together.
+Takes: context, roles (a list).
+Gives: a number.
+*/}}
+{{- define "tf-cluster.tasks" -}}
+{{- $tasks := 0 -}}
+{{- range $role := .roles -}}
+  {{- $tasks = add $tasks (include "tf-cluster.replicas" (dict "context" $.context "role" $role)) -}}
+{{- end -}}
+{{- $tasks -}}
+{{- end -}}
+
+{{/*
 tf-cluster.podGroup: the group of pods that start together, if any.
 Takes: the root context.
 Gives: a name, or nothing.

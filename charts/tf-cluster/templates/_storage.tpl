@@ -34,11 +34,7 @@ Gives: a number.
 {{- if and (eq .name "checkpoints") (include "tf-cluster.byMarker" .context) -}}
   {{- $mounting = include "tf-cluster.roles" .context | fromJsonArray -}}
 {{- end -}}
-{{- $pods := 0 -}}
-{{- range $role := $mounting -}}
-  {{- $pods = add $pods (include "tf-cluster.replicas" (dict "context" $.context "role" $role)) -}}
-{{- end -}}
-{{- $pods -}}
+{{- include "tf-cluster.tasks" (dict "context" .context "roles" $mounting) -}}
 {{- end -}}
 
 {{/*

@@ -243,16 +243,21 @@ def test_an_api_server_that_answers_is_believed_whoever_is_silent(server, deaf, 
     assert deaf.ask().code == 0
 
 
+def has_its_own_time(watch, renew):
+    """Whatever `renew` makes new, four times, is borne for 10 s of silence from then on."""
+    for number in range(4):
+        renew(number)
+        assert watch.ask() is None
+        watch.clock.now += 9
+    assert watch.ask() is None
+    watch.clock.now += 1
+    assert watch.ask().code == 3
+
+
 def test_a_silent_task_of_a_new_run_has_its_own_time(server, deaf, tasks, job_file):
     tasks.write({"chief": [tasks.silent()]})
     server.say(503)
-    for number in range(4):
-        job_file.write_text(f"run-{number}")
-        assert deaf.ask() is None
-        deaf.clock.now += 9
-    assert deaf.ask() is None
-    deaf.clock.now += 1
-    assert deaf.ask().code == 3
+    has_its_own_time(deaf, lambda number: job_file.write_text(f"run-{number}"))
 
 
 def test_any_of_the_workers_that_decide_together_will_do(server, deaf, tasks):
@@ -720,24 +725,12 @@ def watch(clocked, markers, job_file, tasks):
 
 
 def test_a_new_deciding_task_has_its_own_time(watch, tasks):
-    for _ in range(4):
-        tasks.write({"chief": [tasks.silent()]})
-        assert watch.ask() is None
-        watch.clock.now += 9
-    assert watch.ask() is None
-    watch.clock.now += 1
-    assert watch.ask().code == 3
+    has_its_own_time(watch, lambda _: tasks.write({"chief": [tasks.silent()]}))
 
 
 def test_a_new_name_has_its_own_time(watch, tasks, job_file):
     tasks.write({"chief": [tasks.silent()]})
-    for number in range(4):
-        job_file.write_text(f"run-{number}")
-        assert watch.ask() is None
-        watch.clock.now += 9
-    assert watch.ask() is None
-    watch.clock.now += 1
-    assert watch.ask().code == 3
+    has_its_own_time(watch, lambda number: job_file.write_text(f"run-{number}"))
 
 
 def test_an_old_marker_is_believed_when_the_silence_is_over_and_not_before(watch, tasks, markers):
